@@ -2,8 +2,12 @@
  * sizes and peers resolved.
  *
  * The builder walks through the plan's stages in order and appends what this process does in each of them.
- * Steps outside of lanes are in lane 0. A node with lanes forks: lane 0 marks its position, each other lane
- * begins after this mark and ends with a mark of its own, and lane 0 continues after those marks (join). */
+ * Steps outside of lanes are in lane 0. A node with lanes forks and joins by tasks MARK and AFTER, for
+ * example a node with three branches:
+ *
+ *   lane 0: ... MARK a, tasks of branch 0, AFTER b, AFTER c, ...
+ *   lane 1: AFTER a, tasks of branch 1, MARK b
+ *   lane 2: AFTER a, tasks of branch 2, MARK c */
 #include <stdlib.h>
 
 #include "choices.h"
@@ -93,8 +97,8 @@ static pto_status_t build_steps(pto_schedule_t *builder) {
                                                             : build_sequence(builder);
 }
 
-/* Appends the call of MPI's collective. Calls are numbered in the order of their nodes; a node whose stages
- * are all empty, as with one member, is never reached. */
+/* Appends the call of MPI's collective. The call's index is the number of such nodes before its own. It is
+ * counted here, because the walk skips nodes whose stages are all empty, as with one member. */
 static pto_status_t build_call(pto_schedule_t *builder) {
     int index = 0;
     for (int n = 0; n < builder->collective; n++)
@@ -104,7 +108,7 @@ static pto_status_t build_call(pto_schedule_t *builder) {
                : PTO_OK;
 }
 
-/* Steps inside a kernel are added to its program. */
+/* Steps inside a kernel are added to its program. The first one also adds the kernel and its task. */
 static pto_status_t build_in_kernel(pto_schedule_t *builder) {
     if (!builder->program) {
         pto_exec_kernel_t *kernel = pto_vector_add(&builder->exec->kernels, sizeof *kernel);
@@ -119,9 +123,10 @@ static pto_status_t build_in_kernel(pto_schedule_t *builder) {
     return build_sequence(builder);
 }
 
-/* Removes the kernel's task, which is the last one, if the process takes no part. */
+/* If this process does nothing in the kernel that is being built, removes its task, the last of lane 0. */
 static void end_kernel(pto_schedule_t *builder) {
-    builder->exec->lane[0].tasks.count -= builder->program && builder->program->ops.count == 0;
+    if (builder->program && builder->program->ops.count == 0)
+        builder->exec->lane[0].tasks.count--;
     builder->program = NULL;
 }
 
@@ -135,7 +140,7 @@ static pto_status_t build_nccl(pto_schedule_t *builder) {
     int index = pto_nccl_index(builder->exec, builder->collective);
     if (index < 0)
         return PTO_OK;
-    static const pto_stage_t stage = {.name = "NCCL"};
+    static const pto_stage_t stage = {.name = "NCCL"}; /* the task's name, instead of its first stage's */
     const pto_walk_t *walk = builder->walk;
     pto_walk_t renamed = *walk;
     renamed.stage = &stage;
@@ -145,7 +150,7 @@ static pto_status_t build_nccl(pto_schedule_t *builder) {
     return status;
 }
 
-/* NCCL's call, or the library's, replaces all stages of its node. */
+/* NCCL's call, or the library's, replaces all stages of its node: it is added at the first one. */
 static pto_status_t build_collective(pto_schedule_t *builder) {
     if (builder->collective == builder->walk->collective)
         return PTO_OK;
@@ -191,8 +196,9 @@ static pto_status_t join_lanes(pto_schedule_t *builder) {
     return status;
 }
 
-/* In a pipeline, each lane has `depth` events for the ends of chunks. A chunk's event can be reused `depth`
- * chunks later: everything that waits for it has begun by then. */
+/* Begins the lanes of a parallel node or a pipeline. In a pipeline, each lane has `depth` events for the ends
+ * of chunks. With depth 2, chunks 0, 2, 4 of a lane use one event: when chunk 2 ends, everything that waits
+ * for chunk 0 has begun. */
 static pto_status_t fork_lanes(pto_schedule_t *builder) {
     const pto_walk_t *walk = builder->walk;
     const pto_node_t *node = pto_plan_node(walk->plan, walk->lanes);
@@ -210,7 +216,8 @@ static pto_status_t fork_lanes(pto_schedule_t *builder) {
 }
 
 /* Begins a stage in a lane: appends waits for the stages that pto_walk_after names. In a pipeline these are
- * the chunk's previous stage, in the lane before, and the end of the chunk that used the same slot before. */
+ * the chunk's previous stage, in the lane before, and the end of the chunk that used the same slot before:
+ * with depth 2, chunk 5 begins after chunk 3 has ended. A single lane needs no such waits. */
 static pto_status_t begin_in_lane(pto_schedule_t *builder) {
     const pto_walk_t *walk = builder->walk;
     pto_walk_after_t after = pto_walk_after(walk);
@@ -224,9 +231,10 @@ static pto_status_t begin_in_lane(pto_schedule_t *builder) {
                                      last_task(builder, walk->lane - 1));
     if (status == PTO_OK && after.slot >= 0 && builder->lanes_begun > 1) {
         const pto_node_t *node = pto_plan_node(walk->plan, walk->lanes);
-        const int *end = builder->chunk_ends.item;
-        status = pto_schedule_append(builder, walk->lane, PTO_TASK_AFTER, node->span - 1,
-                                     end[walk->k - node->from - node->depth]);
+        const int *chunk_end = builder->chunk_ends.item;
+        const int64_t chunk_before = walk->k - node->from - node->depth;
+        status =
+            pto_schedule_append(builder, walk->lane, PTO_TASK_AFTER, node->span - 1, chunk_end[chunk_before]);
     }
     return status;
 }
@@ -268,7 +276,8 @@ static pto_status_t begin_either(pto_schedule_t *builder) {
     return status;
 }
 
-/* Member 0 has a lane for each other member. The other members do everything in lane 0. */
+/* Member 0 has a lane for each other member. The other members do everything in lane 0. Tasks of a branch
+ * have a `choice`: they are done only if the branch is chosen. Those of the common part (-1) have none. */
 static pto_status_t build_in_either(pto_schedule_t *builder) {
     const pto_walk_t *walk = builder->walk;
     pto_status_t status = builder->lanes == walk->lanes ? PTO_OK : begin_either(builder);
@@ -319,7 +328,7 @@ static pto_status_t build_stage(pto_schedule_t *builder) {
                                                                            : build_in_lane(builder);
 }
 
-/* Copies a whole user buffer to or from its shadow buffer, and divides it if there is a divisor. */
+/* Copies a whole user buffer to or from its shadow, if it has one. Divides it if there is a divisor. */
 static pto_status_t copy_whole_buffer(pto_schedule_t *builder, pto_role_t role, void *target,
                                       const void *source, int64_t divisor) {
     static const pto_stage_t stage = {.name = "user's buffer"};
@@ -350,7 +359,8 @@ static int compare_counters(const void *one, const void *other) {
     return (*a > *b) - (*a < *b);
 }
 
-/* Several waits may share a counter. Numbers them: the i-th of m waits per run takes signals i, i + m, ... */
+/* Several waits may share a counter. Sets `seen` and `stride` so that each takes its own signal: of 2 waits
+ * per run, the first one takes signals 1, 3, 5, ..., and the second one 2, 4, 6, ... */
 static pto_status_t number_waits(pto_exec_t *exec, pto_error_t *err) {
     pto_exec_signal_t *signal = exec->signals.item;
     int count = exec->signals.count;
@@ -360,11 +370,11 @@ static pto_status_t number_waits(pto_exec_t *exec, pto_error_t *err) {
     for (int i = 0; i < count; i++)
         sorted[i] = &signal[i];
     qsort(sorted, (size_t)count, sizeof(pto_exec_signal_t *), compare_counters);
-    for (int first = 0, until; first < count; first = until) {
-        for (until = first; until < count && sorted[until]->counter == sorted[first]->counter; until++)
-            sorted[until]->seen += (uint64_t)(until - first);
-        for (int i = first; i < until; i++)
-            sorted[i]->stride = (uint64_t)(until - first);
+    for (int first = 0, end; first < count; first = end) { /* [first, end) share a counter */
+        for (end = first; end < count && sorted[end]->counter == sorted[first]->counter; end++)
+            sorted[end]->seen += (uint64_t)(end - first);
+        for (int i = first; i < end; i++)
+            sorted[i]->stride = (uint64_t)(end - first);
     }
     free(sorted);
     return PTO_OK;

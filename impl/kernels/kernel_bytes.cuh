@@ -100,7 +100,7 @@ static __device__ void move(const part *operands, const op &now) {
         finish_copy(operands[2 * pair], operands[2 * pair + 1], now.width);
 }
 
-/* Returns the address of byte `offset` of a part. Gaps do not count: with rows of 100 bytes, 250 is in row 2. */
+/* Returns the address of byte `offset` of a part, without gaps: in rows of 100 bytes, 250 is in row 2. */
 static __device__ char *in_rows(const part &own, uint32_t offset) {
     const uint32_t at = own.offset_bytes + offset, row = at / own.rows.bytes;
     return own.at + static_cast<size_t>(row) * own.rows.pitch_bytes + (at - row * own.rows.bytes);
