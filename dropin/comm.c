@@ -1,5 +1,9 @@
 /* Communicators: on which nodes and GPUs their processes are, and which of their calls can be taken over at
- * all. The drop_comm_t of a communicator is an MPI attribute of it, which MPI deletes together with it. */
+ * all. The drop_comm_t of a communicator is an MPI attribute of it, which MPI deletes together with it.
+ *
+ * Where no GPU buffers are expected, drop_comm_of only counts a communicator's first calls. Then all its
+ * processes together create the drop_comm_t and examine the communicator. The layout of its GPUs is found at
+ * the first call that needs it, and the team for executors is created with the first plan. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +20,8 @@ static drop_comm_t *last_comm;
 
 /* --- communicators for executors ------------------------------------------------------------------------ */
 
-/* The executors of a communicator need two others, and MPICH 4.0 has only 2,048 in all. */
+/* The team of a communicator's executors has two communicators of its own, and MPICH 4.0 has only 2,048 in
+ * all. So at most OPEN_MAX communicators have a team. */
 enum { OPEN_MAX = 128 };
 static int open_count;
 
@@ -30,7 +35,7 @@ static pto_status_t refuse(drop_comm_t *comm, pto_error_t *err) {
 }
 
 pto_status_t drop_comm_open(drop_comm_t *comm, pto_error_t *err) {
-    int64_t room = open_count < OPEN_MAX;
+    int64_t room = open_count < OPEN_MAX; /* then the least of all processes' */
     pto_team_t *made = NULL;
     if (comm->team)
         return PTO_OK;
@@ -75,8 +80,8 @@ static void destroy(drop_comm_t *comm) {
         free(comm);
 }
 
-/* With drop.defers_examination, a communicator is examined after CALLS_BEFORE calls. Until then, its
- * attribute points into `call_counter`; the index there is the number of its calls so far. */
+/* With drop.defers_examination, a communicator is examined after CALLS_BEFORE calls. Until then its attribute
+ * is not a drop_comm_t, but encodes the number of its calls: &call_counter[3] after 3 calls. */
 enum { CALLS_BEFORE = 64 };
 static char call_counter[CALLS_BEFORE + 1];
 
@@ -124,7 +129,7 @@ static bool read_members(drop_comm_t *comm, bool *inside) {
     if (!comm->node)
         return false;
     MPI_Comm_group(comm->comm, &group);
-    bool found = preload_world_ranks(group, comm->size, comm->node);
+    bool found = preload_world_ranks(group, comm->size, comm->node); /* replaced by nodes below */
     MPI_Group_free(&group);
     comm->id = PTO_HASH_START;
     for (int i = 0; i < comm->size && found && *inside; i++) {
@@ -162,8 +167,8 @@ static unsigned kind_of(const char *text, size_t length) {
     return DROP_KIND_ANY;
 }
 
-/* Returns the kinds to which this process restricts itself by an info key of the communicator, which the MPI
- * library may have dropped: DROP_KIND_ANY. */
+/* Returns the kinds of memory to which this process restricts itself by an info key of the communicator.
+ * Without the key, which the MPI library may have dropped, they are DROP_KIND_ANY. */
 static unsigned asserted_kinds(MPI_Comm comm) {
     char text[MPI_MAX_INFO_VAL + 1] = "";
     MPI_Info info;
@@ -186,7 +191,7 @@ static unsigned asserted_kinds(MPI_Comm comm) {
 static pto_status_t agree_on_kinds(drop_comm_t *comm, pto_status_t status) {
     pto_error_t err;
     unsigned mine = drop.any_gpu && !drop.assumes_host ? asserted_kinds(comm->comm) : DROP_KIND_HOST;
-    int64_t lacks[2] = {!(mine & DROP_KIND_HOST), !(mine & DROP_KIND_GPU)};
+    int64_t lacks[2] = {!(mine & DROP_KIND_HOST), !(mine & DROP_KIND_GPU)}; /* then of all */
     status = pto_mpi_agree_least(comm->comm, status, lacks, 2, &err);
     comm->kinds = (lacks[0] ? 0u : (unsigned)DROP_KIND_HOST) | (lacks[1] ? 0u : (unsigned)DROP_KIND_GPU);
     return status;
@@ -332,7 +337,8 @@ static void sort_positions(position_t *position, int size) {
 }
 
 /* Sort by node, then by GPU, then by rank. The GPUs of a node are ordered by their lowest rank instead of
- * their identifiers: if the ranks of each GPU are consecutive, every place then equals the rank. */
+ * their identifiers: if ranks 0 and 1 share GPU 7, and ranks 2 and 3 GPU 5, the order is 0, 1, 2, 3. So if
+ * the ranks of each GPU are consecutive, every place equals the rank. */
 static void sort_by_place(position_t *position, int size) {
     int first = 0;
     sort_positions(position, size);
@@ -346,7 +352,8 @@ static void sort_by_place(position_t *position, int size) {
     sort_positions(position, size);
 }
 
-/* Sets the layout's numbers of nodes, GPUs and processes. Returns whether all nodes and GPUs are alike. */
+/* Sets the layout's numbers of nodes, GPUs and processes, from sorted positions. Returns whether all nodes
+ * and GPUs are alike: each `per_node` positions are on one node, and each `procs_per_gpu` on one GPU. */
 static bool is_even(drop_layout_t *layout, const position_t *position, int size) {
     int64_t nodes = 1, gpus = 1;
     for (int i = 1; i < size; i++) {
@@ -367,7 +374,7 @@ static bool is_even(drop_layout_t *layout, const position_t *position, int size)
     return true;
 }
 
-/* Arrays for finding a layout. The caller sets the GPU of each process before finish_layout. */
+/* Arrays for finding a layout. The caller sets `gpu` by rank, between begin_layout and finish_layout. */
 typedef struct {
     uint64_t *gpu;
     position_t *position;
@@ -399,6 +406,7 @@ static void finish_layout(const drop_comm_t *comm, const scratch_t *scratch, dro
     }
 }
 
+/* With rank_at = {0, 2, 4, 1, 3, 5}, place 0 begins 3 blocks whose ranks are 2 apart. */
 int drop_layout_blocks(const drop_layout_t *layout, int size, int place, int *rank_stride) {
     const int *rank = layout->rank_at + place;
     int left = size - place, count = 1;
@@ -427,7 +435,7 @@ void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu) {
     free_scratch(&scratch);
 }
 
-/* Assigns the GPUs of each node round-robin to its processes, in the order of ranks. */
+/* Assigns the GPUs of each node, numbered from 1, round-robin to its processes, in the order of ranks. */
 static void assign_gpus(const drop_comm_t *comm, uint64_t gpus, scratch_t *scratch) {
     position_t *position = scratch->position;
     uint64_t before = 0; /* processes with lower ranks on the same node */
@@ -460,14 +468,15 @@ bool drop_comm_find_host(drop_comm_t *comm) {
     bool has_room = begin_layout(comm, &comm->host, &scratch);
     if (has_room) {
         for (int i = 0; i < comm->size; i++)
-            scratch.gpu[i] = (uint64_t)i + 1;
+            scratch.gpu[i] = (uint64_t)i + 1; /* each process counts as a GPU */
         finish_layout(comm, &scratch, &comm->host);
     }
     free_scratch(&scratch);
     return has_room;
 }
 
-/* Rotates the nodes, the GPUs of each node and the processes of each GPU so that the root's come first. */
+/* Rotates the nodes, the GPUs of each node and the processes of each GPU so that the root's come first: with
+ * the root at node 1, GPU 2, process 0 of 3 nodes with 4 GPUs, node 0, GPU 1, process 0 becomes (2, 3, 0). */
 void drop_comm_table(const drop_comm_t *comm, const drop_layout_t *layout, int root, int64_t *table) {
     int64_t gpus = layout->gpus_per_node, procs = layout->procs_per_gpu;
     int64_t first = root < 0 ? 0 : layout->place[root];

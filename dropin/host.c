@@ -1,7 +1,9 @@
 /* Whether a call on host buffers is worth taking over. The machine file must say which algorithms the MPI
  * library uses on host memory, and one of portolan's must be faster than MPI's by more than the uncertainty
  * of both prices and the cost of the vote (docs/decisions/0047). Most calls do not meet this, so the answer
- * is computed once for all sizes between two powers of two: a size class.
+ * is computed once for all sizes between two powers of two: a size class. For example, the first allreduce of
+ * 5,000 bytes gets the answer for size class 12, which is 4,096 to 8,191 bytes. If that is PAYS + 10, the
+ * first ten allreduces of exactly 5,000 bytes are left to MPI, and later ones are worth a plan.
  *
  * Process 0 of a communicator computes the prices, and broadcasts its answers in the first call of each size
  * class. Answers computed by each process could differ, for lack of memory or by rounding. All processes of a
@@ -19,11 +21,11 @@ enum {
     VOTE_BYTES = 32, /* of drop_messages_vote */
     SIZE_CLASSES = 64,
     PLAN_MESSAGES = 20,     /* collectives of MPI that the creation of a plan takes */
-    PLANS_MADE_PER_KEPT = 4 /* limit of the plans that a communicator creates, in units of drop.plans_max */
+    PLANS_MADE_PER_KEPT = 4 /* a communicator creates at most 4 * drop.plans_max plans, and keeps plans_max */
 };
 
-/* Whether a plan pays for calls of one collective in one size class. PAYS + n: it does, after the first n
- * calls of a kind, which are left to MPI. */
+/* Whether a plan pays for calls of one collective in one size class. Any value PAYS + n means that it does,
+ * once n calls of a kind have been left to MPI. Values are kept as bytes. */
 typedef enum { UNKNOWN, NOT_FASTER, NO_PRICE, PAYS, ANSWER_MAX = 255 } answer_t;
 
 typedef struct {
@@ -45,11 +47,11 @@ struct shape {
 enum { KINDS_KEPT = 64, BACKOFF_MAX = 64 };
 typedef struct {
     uint64_t kind;       /* a digest of the three */
-    uint64_t used;       /* number of the communicator's call that was the last of this kind */
+    uint64_t used;       /* number of the communicator's call that was the last of this kind; 0: a new kind */
     const char *why_not; /* why all later ones are left to MPI; NULL: they are not */
-    int calls;           /* left to MPI at first */
-    int backoff;         /* calls until the next vote */
-    int backoff_next;    /* the backoff after the next failed vote */
+    int calls;           /* so far, that were left to MPI because the answer was PAYS + n */
+    int backoff;         /* calls to leave to MPI before the next vote */
+    int backoff_next;    /* the backoff after the next failed vote: in turn 0, 1, 2, 4, ... BACKOFF_MAX */
 } kind_t;
 
 /* What host.c keeps for a communicator, the same on all its processes but for vote_s. */
@@ -118,7 +120,8 @@ static double allreduce_s(const drop_comm_t *comm) {
     return pto_predict_one(drop.machine, &ask, NULL, &price, NULL) == PTO_OK ? price.seconds : INFINITY;
 }
 
-/* On one node, each process reads the flags of all others, one after another. */
+/* Returns the predicted time of a vote (agree.c). On one node, each process reads the flags of all others,
+ * one after another. Between nodes a vote is an allreduce, or nothing where the user promises host memory. */
 static double price_vote(const drop_comm_t *comm) {
     double flag_s;
     if (comm->on_one_node && pto_machine_get(drop.machine, "signals.flag_s", &flag_s, NULL) == PTO_OK)
@@ -141,9 +144,9 @@ static bool cost_of(const pto_predictions_t *predictions, const char *name, pto_
     return false;
 }
 
-/* Returns the gain of a call by portolan's cheapest algorithm at the unfavorable ends of both intervals.
- * Negative: the call may take longer than by MPI. */
-static double least_gain_s(const drop_comm_t *comm, const pto_predictions_t *predictions) {
+/* Returns how much faster than MPI a call by portolan's cheapest algorithm is at least: from the upper end of
+ * its predicted interval, plus the vote, to the lower end of MPI's. Negative: it may be slower. */
+static double worst_case_gain_s(const drop_comm_t *comm, const pto_predictions_t *predictions) {
     pto_cost_t own, library;
     bool has_library = cost_of(predictions, "mpi", &library);
     bool has_own = cost_of(predictions, "own_algorithm", &own);
@@ -154,10 +157,10 @@ static double least_gain_s(const drop_comm_t *comm, const pto_predictions_t *pre
 }
 
 bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictions) {
-    return least_gain_s(comm, predictions) > 0;
+    return worst_case_gain_s(comm, predictions) > 0;
 }
 
-/* Prices a collective at one size. The datatype and the root do not matter. */
+/* Prices a collective at one size; `*gain_s` is its gain. The datatype and the root do not matter. */
 static answer_t price(const drop_comm_t *comm, pto_collective_t collective, int64_t bytes, double *gain_s) {
     const drop_key_t key = {.collective = collective,
                             .datatype = PTO_DATATYPE_BYTE,
@@ -172,14 +175,15 @@ static answer_t price(const drop_comm_t *comm, pto_collective_t collective, int6
     pto_status_t status = drop_fill_scenario(&comm->host, &key, &scenario, &err);
     if (status == PTO_OK)
         status = pto_predict(&scenario, drop.machine, true, &predictions, &err);
-    *gain_s = status == PTO_OK ? least_gain_s(comm, &predictions) : -1;
+    *gain_s = status == PTO_OK ? worst_case_gain_s(comm, &predictions) : -1;
     pto_predictions_fini(&predictions);
     pto_scenario_fini(&scenario);
     return status != PTO_OK ? NO_PRICE : *gain_s > 0 ? PAYS : NOT_FASTER;
 }
 
-/* Returns how many calls of a kind are left to MPI first: as many as a plan must serve to make up for its
- * creation. So a plan that is never used again costs about as much as an earlier one could have gained. */
+/* Returns how many calls of a kind are left to MPI first: as many as a plan must serve to make up for the
+ * time of its creation (the rule of the ski-rental problem). If the program then makes no more calls of the
+ * kind, the plan has cost at most about what it could have gained from the first call on. */
 static int calls_by_mpi_first(const drop_comm_t *comm, double gain_s, double pricing_s) {
     double calls = ceil((pricing_s + PLAN_MESSAGES * allreduce_s(comm)) / gain_s);
     if (drop.repeats >= 0 || is_forced())
@@ -187,15 +191,16 @@ static int calls_by_mpi_first(const drop_comm_t *comm, double gain_s, double pri
     return calls < ANSWER_MAX - PAYS ? (int)calls : ANSWER_MAX - PAYS;
 }
 
+/* A plan must pay at both ends of the size class; the smaller gain counts. */
 static answer_t find_answer(const drop_comm_t *comm, pto_collective_t collective, int class) {
-    int64_t first = (int64_t)1 << class, last = first + (first - 1);
-    double began_s = pto_now_s(), gain_s, last_gain_s;
-    answer_t answer = price(comm, collective, first, &gain_s);
+    int64_t min_bytes = (int64_t)1 << class, max_bytes = min_bytes + (min_bytes - 1);
+    double began_s = pto_now_s(), gain_at_min_s, gain_at_max_s;
+    answer_t answer = price(comm, collective, min_bytes, &gain_at_min_s);
     if (answer == PAYS)
-        answer = price(comm, collective, last, &last_gain_s);
+        answer = price(comm, collective, max_bytes, &gain_at_max_s);
     if (answer != PAYS)
         return answer;
-    gain_s = fmin(gain_s, last_gain_s);
+    double gain_s = fmin(gain_at_min_s, gain_at_max_s);
     return (answer_t)(PAYS + calls_by_mpi_first(comm, gain_s, pto_now_s() - began_s));
 }
 
@@ -219,8 +224,8 @@ static shape_t *find_shape(const drop_comm_t *comm) {
     return found;
 }
 
-/* Collective. Process 0 broadcasts all its answers for communicators of this shape, so that a program that
- * creates one communicator after the other pays for one broadcast in each. */
+/* Collective. Process 0 broadcasts all its answers for communicators of this shape, not only the one asked
+ * for. So if a program creates one communicator after the other, each usually needs a single broadcast. */
 static answer_t ask_process_0(const drop_comm_t *comm, pto_collective_t collective, int class) {
     answers_t *answers = &comm->host_state->answers;
     unsigned char *answer = &answers->of[collective][class];
@@ -238,6 +243,7 @@ static answer_t ask_process_0(const drop_comm_t *comm, pto_collective_t collecti
     return (answer_t)*answer;
 }
 
+/* Returns the position of the highest bit. */
 static int size_class_of(int64_t bytes) {
     return SIZE_CLASSES - 1 - __builtin_clzll((unsigned long long)bytes);
 }
@@ -266,6 +272,7 @@ static bool may_create_plan(const drop_comm_t *comm) {
     return comm->host_state->plans_made / PLANS_MADE_PER_KEPT < drop.plans_max;
 }
 
+/* For a size class in which a plan pays after `calls_first` calls. */
 static const char *why_not_now(const drop_comm_t *comm, const drop_call_t *call, int calls_first) {
     kind_t *kind = find_kind(comm, call);
     if (kind->used == 0 && !may_create_plan(comm))
@@ -319,5 +326,7 @@ const char *drop_host_why_not(drop_comm_t *comm, const drop_call_t *call) {
     if (answer == UNKNOWN)
         answer = ask_process_0(comm, collective, size_class_of(bytes));
     const char *why_not = answer < PAYS ? why_of[answer] : why_not_now(comm, call, (int)(answer - PAYS));
-    return why_not || drop_comm_needs_board(comm) ? why_not : comm->why_not;
+    if (why_not)
+        return why_not;
+    return drop_comm_needs_board(comm) ? NULL : comm->why_not;
 }

@@ -1,16 +1,20 @@
 /* Gives an executor other user buffers (pto_exec_rebind).
  *
  * The schedule contains addresses. Some of them lie in a user's buffer, of this process or of another one
- * whose memory is open here. A rebinding moves these by the distance between the old and the new buffer.
- * Everything else in the schedule, such as sizes, offsets and the order of copies, stays valid, as long as a
- * run in place stays in place.
+ * whose memory is open here. A rebinding moves these by the distance between the old and the new buffer: if
+ * `in` moves from 0x1000 to 0x9000, a copy from 0x1040 then reads 0x9040. Everything else in the schedule,
+ * such as sizes, offsets and the order of copies, stays valid, as long as a run in place stays in place.
  *
- * All processes exchange the handles of their new buffers in one message. They keep each other's allocations
- * open, so only an allocation that was never offered before has to be opened. That may fail, so the processes
- * agree on it. Everything else that may fail is done before the exchange, and the messages include the
- * status. So after the exchange, no process fails alone. Buffers in registered memory (register.c) are open
- * already: the message goes through shared memory, and is not needed if their places are the same on all
- * processes.
+ * There are two ways to find the other processes' new buffers. pto_exec_rebind_private does not communicate:
+ * either others do not access the buffers that move, or their buffers move to the same place in registered
+ * memory (register.c).
+ *
+ * pto_exec_rebind is collective. All processes exchange the handles of their new buffers in one message. They
+ * keep each other's allocations open, so only an allocation that was never offered before has to be opened.
+ * That may fail, so the processes agree on it. Everything else that may fail is done before the exchange, and
+ * the messages include the status. So after the exchange, no process fails alone. Buffers in registered
+ * memory are open already: the message goes through shared memory, and is not needed if their places are the
+ * same on all processes.
  *
  * The memory that receives the messages is allocated with the executor. A process that ran out of memory
  * during a rebinding could not take part, and the others would wait for it. */
@@ -56,10 +60,12 @@ static bool was_offered(const pto_exec_t *exec, const pto_memory_handle_t *handl
     return false;
 }
 
-/* Returns whether only this process's own work uses the user's buffer: others use a shadow or none. */
+/* Returns whether only this process's own work uses the user's buffer: other processes and NCCL use its
+ * shadow buffer, or do not access the buffer at all. */
 static bool is_private(const pto_exec_t *exec, int buffer, int side) {
-    return (side == PTO_SIDE_IN ? exec->shadow_in || exec->copies_input : exec->shadow_out != NULL) ||
-           (exec->bound[buffer].shared < 0 && !pto_plan_uses_nccl(exec->plan));
+    const bool has_shadow =
+        side == PTO_SIDE_IN ? exec->shadow_in || exec->copies_input : exec->shadow_out != NULL;
+    return has_shadow || (exec->bound[buffer].shared < 0 && !pto_plan_uses_nccl(exec->plan));
 }
 
 /* Returns the properties of a side, when the executor has just been bound. */
@@ -94,7 +100,8 @@ bool pto_exec_user_is_private(const pto_exec_t *exec, pto_role_t role) {
            (role == PTO_ROLE_OUT && exec->side[PTO_SIDE_OUT].is_private);
 }
 
-/* Puts a new buffer into the message, if other processes or NCCL access it. */
+/* Puts a new buffer into the message, if other processes or NCCL access it. A buffer in registered memory is
+ * never `fresh`: the others have its allocation open. */
 static pto_status_t offer(pto_exec_t *exec, int buffer, const void *user, int side, rebind_message_t *message,
                           pto_error_t *err) {
     if (pto_buffer_bytes(exec->plan, buffer, exec->job.logical) == 0)
@@ -125,7 +132,8 @@ static pto_status_t check_rebind(pto_exec_t *exec, const void *in, const void *o
     if (exec->options.nccl_windows && (in != exec->user_in || out != exec->user_out))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "the buffers are NCCL's symmetric windows, which stay");
-    /* The device divides an average into `out`, which must then be its own memory. */
+    /* The device divides an average into `out`, which must then be its own memory: only that can be exported.
+     */
     pto_memory_handle_t handle;
     bool divides = exec->divisor != 0 && exec->shadow_out && !exec->quotient && out != exec->user_out;
     status = divides ? exec->device->export_memory(out, &handle, err) : PTO_OK;
@@ -196,8 +204,9 @@ static pto_status_t gather_messages(pto_exec_t *exec, const rebind_message_t *mi
     return status;
 }
 
-/* Collective. If it fails, nothing in the executor has changed. An allocation that some process could not
- * open counts as fresh the next time as well. */
+/* Collective. If it fails, nothing in the executor has changed. The steps: gather the messages; if any has an
+ * error, all fail; open buffers; if any allocation is fresh, agree on whether all could open theirs. One that
+ * some process could not open is not remembered, so it counts as fresh the next time as well. */
 static pto_status_t exchange(pto_exec_t *exec, const rebind_message_t *mine, pto_error_t *err) {
     const rebind_message_t *messages = exec->gathered;
     pto_status_t status = gather_messages(exec, mine, err);
@@ -207,7 +216,7 @@ static pto_status_t exchange(pto_exec_t *exec, const rebind_message_t *mine, pto
         fresh |= messages[i].fresh;
     }
     if (status != PTO_OK && exec->mailboxes)
-        return status;
+        return status; /* the executor has failed for good: no agreement with processes that went on */
     if (status != PTO_OK || refused)
         return pto_agree(exec->job.team, status == PTO_OK ? (pto_status_t)mine->status : status, err);
     status = open_peer_buffers(exec, messages, err);
@@ -226,7 +235,7 @@ static void add_relocation(pto_relocations_t *relocations, const void *from, int
         return;
     pto_relocation_t *relocation = &relocations->item[relocations->count++];
     *relocation = (pto_relocation_t){.from = from, .bytes = bytes};
-    memcpy(&relocation->to, &to, sizeof to); /* a plan never writes its input */
+    memcpy(&relocation->to, &to, sizeof to); /* drops `const`: a plan never writes its input */
 }
 
 static void add_own_relocations(const pto_exec_t *exec, const void *in, const void *out,
@@ -238,7 +247,7 @@ static void add_own_relocations(const pto_exec_t *exec, const void *in, const vo
 static void add_peer_relocations(const pto_exec_t *exec, pto_relocations_t *relocations) {
     const pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;
     for (int i = 0; i < exec->peer_buffers.count; i++)
-        if (exec->next_peer_memory[i].memory != peer_buffer[i].at.memory) /* only users' buffers differ */
+        if (exec->next_peer_memory[i].memory != peer_buffer[i].at.memory) /* a user's buffer that moves */
             add_relocation(relocations, peer_buffer[i].at.memory,
                            pto_buffer_bytes(exec->plan, peer_buffer[i].buffer, peer_buffer[i].rank),
                            exec->next_peer_memory[i].memory);
@@ -247,7 +256,7 @@ static void add_peer_relocations(const pto_exec_t *exec, pto_relocations_t *relo
 void *pto_relocated(const pto_relocations_t *relocations, const void *address) {
     const pto_relocation_t *item = relocations->item;
     const char *at = address;
-    void *same;
+    void *same; /* the address without `const` */
     for (int i = 0; i < relocations->count; i++)
         if (at >= item[i].from && at < item[i].from + item[i].bytes)
             return item[i].to + (at - item[i].from);
@@ -337,8 +346,9 @@ static pto_status_t refuse_place(int side, const char *reason, pto_error_t *err)
                          side == PTO_SIDE_IN ? "in" : "out", reason);
 }
 
-/* Assumes that the other processes' buffers of a side are moved to the same place as this one's. If this one
- * `stays` and the others are not known to be at its place, the assumption has no ground: an error. */
+/* Assumes that the other processes' buffers of a side are at the same place as this one's new buffer, `user`.
+ * If it `stays` where it is, so do they. But if they are not known to be at its place now, they may as well
+ * move to it: an error, unless no place is meant because `user` is not in registered memory. */
 static pto_status_t use_common_place(const pto_exec_t *exec, int side, const void *user, bool stays,
                                      pto_error_t *err) {
     pto_registered_t place = pto_register_place(exec, user, exec->side[side].bytes);
@@ -357,7 +367,7 @@ static void reset_next_peer_memory(const pto_exec_t *exec) {
         exec->next_peer_memory[i] = peer_buffer[i].at;
 }
 
-/* Moves the schedule's addresses to the new buffers, of this process and of the others. */
+/* Moves the schedule's addresses to the new buffers: this process's, and the others' in next_peer_memory. */
 static pto_status_t apply_places(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     pto_relocations_t relocations = {.item = exec->relocations};
     pto_peer_buffer_t *peer_buffer = exec->peer_buffers.item;
@@ -389,7 +399,8 @@ pto_status_t pto_exec_rebind(pto_exec_t *exec, const void *in, void *out, pto_er
 }
 
 /* Returns whether a local change of a side implies that the other processes' buffers change likewise. A
- * process without a buffer of its own that accesses theirs names the place in its own registered memory. */
+ * process may access theirs without using its own: then it passes an address in its registered memory as the
+ * place. */
 static bool follows_others(const pto_exec_t *exec, int side) {
     if (exec->side[side].holds)
         return !exec->side[side].is_private;
