@@ -1,6 +1,6 @@
 /* Wrappers of NCCL's functions. Those that create and destroy communicators call NCCL's and note the
  * communicator. Collectives and messages run here or in NCCL. Within ncclGroupStart and ncclGroupEnd, which
- * PyTorch puts around each call, this is decided for the group as a whole. */
+ * PyTorch puts around each call, this is decided for the group as a whole: see `group`. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>
@@ -45,8 +45,9 @@ void tap_next(const char *name, void *function, size_t size) {
     if (!next)                                                                                               \
     return TAP_INVALID_USAGE
 
-/* function_list.h is expanded three times in this file: into a table of names, into the switch that calls
- * NCCL, and into the wrappers. EACH strips the parentheses of a list. */
+/* function_list.h is a list of FUNCTION(...). It is expanded three times in this file: into a table of names,
+ * into the switch that calls NCCL (with, for ncclAllReduce, `next(in, out, count, datatype, op, comm,
+ * stream)`), and into the wrappers. EACH strips the parentheses of a list. */
 #define IN_OUT const void *in, void *out, size_t count, int datatype
 #define BUFFERS .in = in, .out = out, .count = count, .datatype = datatype
 #define EACH(...) __VA_ARGS__
@@ -77,14 +78,17 @@ int tap_pass(const tap_call_t *call) {
 
 /* The group that this thread has open. All processes have the same collectives of a communicator in the
  * group, but their messages may differ (decision 65). So whether a call runs here must not depend on
- * messages. A collective that is the only one of its communicator is held back if it can run here. If a
- * second one follows, both are left to NCCL. A message is held back if it can run here. All other calls are
- * passed to NCCL, which enqueues them when the group ends.
+ * the messages in the group. Held back are:
+ * - a message that can run here;
+ * - a collective that can run here, until a second one of its communicator follows: both then go to NCCL.
  *
- * When the outermost group ends, there are two cases. If all calls are held back, and are one collective or
- * messages of one communicator and stream, they run in that stream after NCCL has ended its empty group.
- * Otherwise, the calls that are held back start in side streams before NCCL enqueues its part, and tap_join
- * then lets the callers' streams wait for the side streams. */
+ * All other calls are passed to NCCL, which enqueues them when the group ends.
+ *
+ * When the outermost group ends, there are two cases:
+ * - All calls are held back, and are one collective or messages of one communicator and stream (runs_as_one):
+ *   they run in that stream after NCCL has ended its empty group.
+ * - Otherwise, the calls that are held back start in side streams before NCCL enqueues its part, and tap_join
+ *   then lets the callers' streams wait for the side streams. */
 static _Thread_local struct {
     int depth;
     tap_call_t *calls;
@@ -94,7 +98,8 @@ static _Thread_local struct {
 } group;
 
 /* Returns whether one of the group's first `count` calls was passed to NCCL with the same communicator and
- * stream. NCCL enqueues nothing before the group ends, so one event for each such pair orders them all. */
+ * stream. NCCL enqueues nothing before the group ends. So only the first call of each such pair needs
+ * tap_before_pass, and only one needs tap_after_pass. */
 static bool was_pair_passed(const tap_call_t *call, int count) {
     for (int i = 0; i < count; i++)
         if (!group.calls[i].runs_here && group.calls[i].comm == call->comm &&
@@ -122,6 +127,8 @@ static tap_call_t *collective_of(const void *comm) {
     return NULL;
 }
 
+/* Holds a call back or passes it to NCCL, as described at `group`. `other` is the communicator's collective
+ * that was the only one until now. */
 static int call_in_group(tap_call_t call) {
     tap_call_t *other = tap_is_message(&call) ? NULL : collective_of(call.comm);
     int result = other && other->runs_here ? pass_in_group(other) : TAP_SUCCESS;
@@ -175,7 +182,7 @@ static int begin_beside_nccl(void) {
             result = pass_in_group(&group.calls[i]);
     for (int i = 0; i < group.count && result == TAP_SUCCESS; i++)
         if (group.calls[i].runs_here && is_first_message(i))
-            result = tap_do_messages(&group.calls[i], group.calls, group.count, true);
+            result = tap_do_messages(&group.calls[i], group.calls, group.count, true); /* all of them */
     return result;
 }
 
@@ -193,7 +200,7 @@ static void end_group(void) {
 
 static int run_as_one(void) {
     const int count = group.count;
-    group.count = group.passed = 0;
+    group.count = group.passed = 0; /* group.calls remains valid */
     return tap_is_message(group.calls) ? tap_do_messages(group.calls, group.calls, count, false)
                                        : tap_do(group.calls);
 }

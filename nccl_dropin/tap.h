@@ -1,6 +1,10 @@
 /* The parts of the drop-in for NCCL: a library that is preloaded in front of NCCL into an unchanged program.
  * It "takes" a collective, and runs one of portolan's kernels in its place, where the machine file says that
- * this is cheaper; all other calls are passed on to NCCL (README.md, docs/acting.md).
+ * this is cheaper; all other calls are passed on to NCCL (README.md, docs/acting.md). Calls of one kind
+ * (equal in all of tap_key_t) have one choice, a tap_pick_t: NCCL, or a strategy with its plan. Such a pick
+ * has a run, a tap_run_t with an executor, for all calls that are executed at once, and another run for each
+ * CUDA graph into which calls are captured: an executor's kernels may not run twice at the same time, but
+ * graphs may.
  *
  * A call goes through these files:
  *   intercept.c  wrappers of NCCL's functions (function_list.h), and groups of calls
@@ -37,7 +41,7 @@ typedef struct {
     pto_machine_t *machine;
     const char *strategy;       /* PORTOLAN_STRATEGY: used whatever it costs; NULL: the cheapest */
     int64_t memory_bytes;       /* PORTOLAN_MEMORY: for a communicator's kernels, in each process */
-    unsigned takes;             /* PORTOLAN_TAKE: bits of pto_collective_t */
+    unsigned takes;             /* PORTOLAN_TAKE: bit 1 << c for each pto_collective_t c that may be taken */
     int plans_max;              /* PORTOLAN_PLANS: kinds of calls of a communicator that are priced */
     int64_t messages_max_bytes; /* PORTOLAN_MESSAGES: largest message that is taken; 0: none is */
     uint64_t digest;            /* of the settings that must be equal on all processes */
@@ -65,7 +69,7 @@ typedef struct {
     int peer; /* or root */
     void *comm;
     void *stream;
-    void *side_stream; /* in which it runs, concurrently with its group; NULL: in `stream` */
+    void *side_stream; /* in which it runs, concurrently with the rest of its group; NULL: in `stream` */
     bool runs_here;    /* instead of in NCCL; in a group, it is held back until the group ends */
 } tap_call_t;
 
@@ -91,7 +95,8 @@ enum { TAP_SUCCESS = 0, TAP_SYSTEM_ERROR = 2, TAP_INVALID_USAGE = 5 };
 enum { TAP_SIZE_MAX = 8 };
 
 /* A block of GPU memory on each process, zero at first. All processes allocate the same sizes from it in the
- * same order, so each allocation has one offset on all of them. */
+ * same order. So an allocation at own + 4096 is at at[r] + 4096 for process r, and no handles are
+ * exchanged. */
 typedef struct {
     const pto_device_t *device;
     char *own; /* this process's block */
@@ -123,8 +128,7 @@ typedef struct {
     int64_t bytes; /* as in a scenario */
 } tap_key_t;
 
-/* An executor for calls of one kind: for all that are not captured, or for those of one capture. Each capture
- * has its own, so that several graphs may run at the same time. */
+/* An executor for calls of one kind: for all that are not captured, or for those of one capture. */
 typedef struct tap_run {
     struct tap_run *next;
     uint64_t capture; /* 0: none */
@@ -159,7 +163,8 @@ void tap_picks_free(tap_comm_t *comm);
 /* Returns the size of an element of NCCL's datatype of this number; 0: unknown. */
 int64_t tap_element_bytes(int number);
 
-/* Pipes from one process to another: one for messages that are not captured, and one for each capture. */
+/* Pipes (portolan/messages.h) from one process to another: one for messages that are not captured, and one
+ * for each capture. */
 enum { TAP_PIPES_MAX = 32 };
 
 /* The pipes of messages that are not captured, or of those of one capture. */
