@@ -20,8 +20,7 @@ static drop_comm_t *last_comm;
 
 /* --- communicators for executors ------------------------------------------------------------------------ */
 
-/* The team of a communicator's executors has two communicators of its own, and MPICH 4.0 has only 2,048 in
- * all. So at most OPEN_MAX communicators have a team. */
+/* A team of executors has two communicators of its own, and MPICH 4.0 has only 2,048 in all. */
 enum { OPEN_MAX = 128 };
 static int open_count;
 

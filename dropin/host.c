@@ -243,7 +243,6 @@ static answer_t ask_process_0(const drop_comm_t *comm, pto_collective_t collecti
     return (answer_t)*answer;
 }
 
-/* Returns the position of the highest bit. */
 static int size_class_of(int64_t bytes) {
     return SIZE_CLASSES - 1 - __builtin_clzll((unsigned long long)bytes);
 }

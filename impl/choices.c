@@ -101,8 +101,7 @@ static void poll_arrivals(pto_exec_t *exec, pto_exec_either_t *either) {
     signal_choices(exec, either);
 }
 
-/* Ends the timing of a run. If no task of a branch had to wait, the time does not depend on the choices,
- * so the policy does not learn from it (-1). */
+/* Ends the timing of a run. If no task of a branch had to wait, the policy does not learn from it (-1). */
 static void end_timing(pto_exec_either_t *either) {
     double seconds = (double)(pto_now_ns() - either->began_ns) * 1e-9;
     if (either->began_ns != 0)

@@ -5,9 +5,9 @@
  * `in` moves from 0x1000 to 0x9000, a copy from 0x1040 then reads 0x9040. Everything else in the schedule,
  * such as sizes, offsets and the order of copies, stays valid, as long as a run in place stays in place.
  *
- * There are two ways to find the other processes' new buffers. pto_exec_rebind_private does not communicate:
- * either others do not access the buffers that move, or their buffers move to the same place in registered
- * memory (register.c).
+ * There are two ways to find the other processes' buffers. pto_exec_rebind_private does not communicate:
+ * others do not access the buffers that move, or theirs move to the same place in registered memory
+ * (register.c).
  *
  * pto_exec_rebind is collective. All processes exchange the handles of their new buffers in one message. They
  * keep each other's allocations open, so only an allocation that was never offered before has to be opened.
@@ -100,8 +100,7 @@ bool pto_exec_user_is_private(const pto_exec_t *exec, pto_role_t role) {
            (role == PTO_ROLE_OUT && exec->side[PTO_SIDE_OUT].is_private);
 }
 
-/* Puts a new buffer into the message, if other processes or NCCL access it. A buffer in registered memory is
- * never `fresh`: the others have its allocation open. */
+/* Puts a new buffer into the message, if other processes or NCCL access it. */
 static pto_status_t offer(pto_exec_t *exec, int buffer, const void *user, int side, rebind_message_t *message,
                           pto_error_t *err) {
     if (pto_buffer_bytes(exec->plan, buffer, exec->job.logical) == 0)
@@ -114,7 +113,7 @@ static pto_status_t offer(pto_exec_t *exec, int buffer, const void *user, int si
     message->place[side] = pto_register_place(exec, user, exec->side[side].bytes);
     if (message->place[side].registration >= 0) {
         message->handle[side] = pto_register_handle(exec, &message->place[side]);
-        return PTO_OK;
+        return PTO_OK; /* not fresh: the others have it open */
     }
     pto_status_t status = exec->device->export_memory(user, &message->handle[side], err);
     message->fresh |=
@@ -347,8 +346,8 @@ static pto_status_t refuse_place(int side, const char *reason, pto_error_t *err)
 }
 
 /* Assumes that the other processes' buffers of a side are at the same place as this one's new buffer, `user`.
- * If it `stays` where it is, so do they. But if they are not known to be at its place now, they may as well
- * move to it: an error, unless no place is meant because `user` is not in registered memory. */
+ * If this one `stays`, they stay if they are known to be at its place already. Otherwise this process cannot
+ * tell whether they move to it: an error, but not outside of registered memory, which has no places. */
 static pto_status_t use_common_place(const pto_exec_t *exec, int side, const void *user, bool stays,
                                      pto_error_t *err) {
     pto_registered_t place = pto_register_place(exec, user, exec->side[side].bytes);

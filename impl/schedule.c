@@ -196,9 +196,8 @@ static pto_status_t join_lanes(pto_schedule_t *builder) {
     return status;
 }
 
-/* Begins the lanes of a parallel node or a pipeline. In a pipeline, each lane has `depth` events for the ends
- * of chunks. With depth 2, chunks 0, 2, 4 of a lane use one event: when chunk 2 ends, everything that waits
- * for chunk 0 has begun. */
+/* In a pipeline, each lane has `depth` events for the ends of chunks. With depth 2, chunks 0, 2, 4, ... of a
+ * lane use one event: when chunk 2 ends, everything that waits for chunk 0 has begun. */
 static pto_status_t fork_lanes(pto_schedule_t *builder) {
     const pto_walk_t *walk = builder->walk;
     const pto_node_t *node = pto_plan_node(walk->plan, walk->lanes);
