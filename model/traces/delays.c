@@ -3,9 +3,11 @@
  *
  * The clocks of nodes differ, and those of calls.csv start with each process. But where each process waits
  * for all others, all leave the call at about the same time. The offset of a process's clock is therefore the
- * median difference between its exit times and the others'. Only the fastest calls are used, because a slow
- * link affects them least. The drift is the slope of the resistant line (Tukey, Exploratory Data Analysis,
- * 1977, chapter 5), from the medians of the first and of the last third of the calls. */
+ * median difference between its exit times and the others': if it leaves barriers at 10 and 20 s, and they at
+ * 7 and 17 s, its clock is 3 s ahead. Only the fastest calls are used, because a slow link affects them
+ * least. The drift is the slope of the resistant line (Tukey, Exploratory Data Analysis, 1977, chapter 5),
+ * from the medians of the first and of the last third of the calls. On the common clock, a call's transfer is
+ * the time from when the last process arrives until the others leave. */
 #include "delays.h"
 
 #include <gsl/gsl_sort.h>
@@ -256,6 +258,11 @@ static bool median_end(const pto_comparison_t *comparison, const pto_matched_t *
     return count > 0;
 }
 
+/* Returns the value of an item without what the clock's drift adds to it. */
+static double without_drift(const pto_process_clock_t *clock, const pto_item_t *item) {
+    return item->value - clock->drift * (item->key - clock->middle_s);
+}
+
 /* Fits the clock of one process. The keys of `item` are its exit times in order, the values their differences
  * from the others'. */
 static void fit_clock(pto_process_clock_t *clock, pto_item_t *item, size_t count, double *scratch) {
@@ -276,10 +283,10 @@ static void fit_clock(pto_process_clock_t *clock, pto_item_t *item, size_t count
             clock->drift = (level[1] - level[0]) / (at[1] - at[0]);
     }
     for (size_t k = 0; k < count; k++)
-        scratch[k] = item[k].value - clock->drift * (item[k].key - clock->middle_s);
+        scratch[k] = without_drift(clock, &item[k]);
     clock->offset_s = gsl_stats_median(scratch, 1, count);
     for (size_t k = 0; k < count; k++)
-        scratch[k] = fabs(item[k].value - clock->drift * (item[k].key - clock->middle_s) - clock->offset_s);
+        scratch[k] = fabs(without_drift(clock, &item[k]) - clock->offset_s);
     clock->noise_s = gsl_stats_median(scratch, 1, count);
     clock->is_known = true;
 }
@@ -352,8 +359,8 @@ static bool waits_for_others(const pto_timed_t *timed) {
 }
 
 /* A message takes at least as long as the shorter of its two calls. If most messages between two processes
- * seem to take less, then processes leave calls further apart than assumed, and exit_skew_s becomes larger.
- */
+ * seem to take less, then processes leave calls further apart than assumed. exit_skew_s becomes at least half
+ * of what is missing, since both clocks may be wrong by exit_skew_s. */
 static void widen_exit_skew(pto_comparison_t *comparison, double *scratch) {
     enum { CALLS_MIN = 5 };
     for (size_t first = 0, end; first < comparison->count; first = end) {
@@ -400,7 +407,8 @@ static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matc
 
 /* Sets the time of a call's transfer: the longest time from when a process and all that it waits for have
  * arrived until it leaves. It is as uncertain as two clocks. But it is not below the shortest duration of any
- * process, which is that of the last to arrive. */
+ * process, which is that of the last to arrive. If that is over half of the transfer, the processes are taken
+ * to leave together. Then it is the whole transfer, and no clock is needed. */
 static void time_transfer(const pto_comparison_t *comparison, pto_matched_t *matched) {
     static const double half_us = 5e-7;
     double clock_s, least_s = HUGE_VAL, most_s = 0, transfer_s = 0;

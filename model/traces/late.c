@@ -4,13 +4,14 @@
  * A late process need not be the cause: it may have waited for another one in an earlier call. So two times
  * are compared: how much later than the median of the others it arrives, and how much longer than they it was
  * outside of all calls since its last collective. The smaller one is its lateness in that call; it is 0 if
- * their signs differ. A process is reported if its median lateness exceeds the noise and a fraction of the
- * time between calls.
+ * their signs differ. For example, a process arrives 3 ms after the others. If it was outside of calls for
+ * 7 ms and the others for 4 ms, it is 3 ms late. If all were outside for 4 ms, its lateness is 0. A process
+ * is reported if its median lateness exceeds the noise and a fraction of the time between calls.
  *
  * If only durations are known, all processes are assumed to leave a call together, which is true up to the
  * time of a transfer. The whole job takes the same time on all processes. So a process was outside of calls
- * longer by as much as it was inside for less. A process that arrives in time at calls to which another one
- * is late may have waited there, and is not reported. */
+ * longer by as much as it was inside for less: with 7 s inside where others have 10 s, 3 s longer. A process
+ * that arrives in time at calls to which another one is late may have waited there, and is not reported. */
 #include <float.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -37,8 +38,8 @@ typedef struct {
     bool only_duration; /* of pto_timed_t */
 } process_t;
 
-/* Statistics of all values but one are computed from an array of all values in order, and the index of that
- * one. */
+/* The next functions compute statistics of all values but one, without a copy: from the sorted array of all
+ * values, and the index of the value that is left out. */
 
 /* Returns element `i` of `sorted` without its element `left_out`. */
 static double other(const double *sorted, size_t left_out, size_t i) {
@@ -76,14 +77,19 @@ static double distance_of(const double *sorted, size_t count, size_t left_out, d
     return fmax(middle - other(sorted, left_out, low), other(sorted, left_out, low + near - 1) - middle);
 }
 
-/* Returns pto_item_spread of all values but one: the median of distances, as the mean of the two middle ones.
- */
+/* Returns pto_item_spread of all values but one: the median of their distances from `middle`. The k-th
+ * smallest distance is the largest one among the k values nearest to `middle`. */
 static double spread_of_others(const double *sorted, size_t count, size_t left_out, double middle) {
     const size_t others = count - 1;
     return PTO_SPREAD_OF_NORMAL *
            (distance_of(sorted, count, left_out, middle, (others + 1) / 2) +
             distance_of(sorted, count, left_out, middle, others / 2 + 1)) /
            2;
+}
+
+/* Returns how far a value is above the median of the others. */
+static double above_others(const double *sorted, size_t count, double value) {
+    return value - median_of_others(sorted, count, index_of(sorted, count, value));
 }
 
 static double smaller_magnitude(double a, double b) {
@@ -96,13 +102,13 @@ static double smaller_magnitude(double a, double b) {
  * last, else 0. Returns how many. */
 static size_t add_call(const pto_comparison_t *comparison, const pto_matched_t *matched, double *scratch,
                        pto_item_t *item) {
-    double *arrival = scratch, *outside = scratch + matched->procs; /* of all processes, sorted */
+    double *arrival = scratch, *outside = scratch + matched->procs; /* sorted, of the processes to compare */
     size_t count = 0, added = 0;
     bool has_outside = true;
     const pto_timed_way_t way = matched->timed->way;
     for (int i = 0; i < matched->procs; i++) {
         const pto_timed_t *timed = &matched->timed[i];
-        if (way == PTO_TIMED_TO_ROOT && !pto_is_awaited(timed))
+        if (way == PTO_TIMED_TO_ROOT && !pto_is_awaited(timed)) /* the root */
             continue;
         arrival[count] = pto_comparison_time(comparison, timed, timed->begin_s);
         outside[count++] = timed->outside_s;
@@ -118,11 +124,9 @@ static size_t add_call(const pto_comparison_t *comparison, const pto_matched_t *
         if (!pto_is_awaited(timed))
             continue;
         const double begin_s = pto_comparison_time(comparison, timed, timed->begin_s);
-        double late_s = begin_s - median_of_others(arrival, count, index_of(arrival, count, begin_s));
+        double late_s = above_others(arrival, count, begin_s);
         if (has_outside)
-            late_s = smaller_magnitude(
-                late_s, timed->outside_s -
-                            median_of_others(outside, count, index_of(outside, count, timed->outside_s)));
+            late_s = smaller_magnitude(late_s, above_others(outside, count, timed->outside_s));
         item[added++] =
             (pto_item_t){.place = timed->rank, .key = begin_s >= arrival[count - 1], .value = late_s};
     }
@@ -179,7 +183,8 @@ static double find_transfer(const pto_matched_t *matched, size_t calls, double *
     return gsl_stats_median(scratch, 1, calls);
 }
 
-/* Returns half of the average over calls of median_outside. */
+/* Returns half of the average over calls of median_outside. Calls before which it is less are taken to follow
+ * another one immediately (choose_calls). */
 static double find_outside_min(const pto_matched_t *matched, size_t calls, double *scratch) {
     double sum_s = 0;
     size_t known = 0;
@@ -192,7 +197,8 @@ static double find_outside_min(const pto_matched_t *matched, size_t calls, doubl
 }
 
 /* Chooses the calls of a group that can show which process is late. At a call that follows another one
- * immediately, like that of a training step's second bucket of gradients, all processes arrive together. */
+ * immediately, like that of a training step's second bucket of gradients, all processes arrive together. If
+ * only durations are known, the faster half of the calls is chosen. */
 static void choose_calls(pto_matched_t *matched, size_t calls, double *scratch) {
     const bool only_duration = matched->timed->only_duration;
     const double transfer_s = only_duration ? find_transfer(matched, calls, scratch) : HUGE_VAL;
@@ -208,8 +214,8 @@ typedef struct {
     process_t late;        /* in the group in which its weight is largest */
     double inside_s;       /* its time in these calls */
     double outside_s;      /* how much longer than the others it was outside of all calls */
-    double share[SUBSETS]; /* its time in each subset of the calls; later by which share that is below the
-                              median */
+    double share[SUBSETS]; /* first: its time in each subset of the calls. Then: by which fraction of the
+                              median of all processes its time is below that median */
     bool has_waited;       /* it arrived in time at calls to which another process is late */
 } evidence_t;
 
@@ -231,7 +237,9 @@ static bool stands_out(double value, const double *sorted, size_t count) {
     return value - middle > spread_factor * spread_of_others(sorted, count, index, middle);
 }
 
-/* Sets the weights of a group's processes. `least_s`: the smallest lateness that is reported. */
+/* Sets the weights of a group's processes. Each process keeps the group in which its weight is largest. If a
+ * process is late, those whose weight is small may have waited for it. `least_s`: the smallest lateness that
+ * is reported. */
 static void rate_processes(search_t *search, size_t procs, int32_t group, double noise_s, double least_s,
                            bool only_duration) {
     double *sorted = search->scratch;
@@ -240,7 +248,7 @@ static void rate_processes(search_t *search, size_t procs, int32_t group, double
         sorted[i] = search->process[i].late_s;
     gsl_sort(sorted, 1, procs);
     for (size_t i = 0; i < procs; i++) {
-        process_t *process = &search->process[i], *known = &search->evidence[process->rank].late;
+        process_t *process = &search->process[i], *strongest = &search->evidence[process->rank].late;
         process->noise_s = noise_s;
         process->group = group;
         process->only_duration = only_duration;
@@ -248,8 +256,8 @@ static void rate_processes(search_t *search, size_t procs, int32_t group, double
                               ? process->late_s / least_s
                               : 0;
         search->comparison->found->late_told |= process->calls >= CALLS_MIN;
-        if (process->weight > known->weight)
-            *known = *process;
+        if (process->weight > strongest->weight)
+            *strongest = *process;
         some_late = some_late || process->weight > 1;
     }
     for (size_t i = 0; i < procs && some_late; i++)
@@ -335,7 +343,7 @@ static bool report_late(pto_comparison_t *comparison, const evidence_t *evidence
 
 /* Finds how much longer than the others each process was outside of calls: as much as it was inside for less;
  * 0 if it does not stand out. A few long delays could add up to as much. So the calls are dealt in turn to
- * SUBSETS subsets, and of the shares in these the second smallest counts. */
+ * SUBSETS subsets, and of a process's fractions in these the second smallest counts. */
 static void find_outside(search_t *search) {
     const pto_comparison_t *comparison = search->comparison;
     evidence_t *const end = search->evidence + comparison->procs;

@@ -5,9 +5,14 @@
  * is the set of places that it uses: nodes or, on a single node, processes. A cell has the calls of one kind
  * on one set. The usual time of a kind is the lower quartile of the medians of its sets, so a slow node may
  * be in half of them. A set is slow if, over all its kinds, even the lower quartile of its calls exceeds the
- * usual time by a margin, and the medians exceed it by more than their error. Slow sets are then explained by
- * as few places as possible. A link explains them, unless a set of only its two places is normal; a node
- * does, unless a normal set has it. */
+ * usual time by a margin, and the medians exceed it by more than their error.
+ *
+ * Clocks are uncertain, so the time of a call has two bounds, low_s and high_s. Usual times come from upper
+ * bounds. A set is slow by its lower bounds, and normal by its upper bounds.
+ *
+ * Slow sets are then explained by as few places as possible. A link explains them, unless a set of only its
+ * two places is normal; a node does, unless a normal set has it. For example, with messages among 4 nodes, if
+ * {0,2}, {1,2} and {2,3} are slow, node 2 is. If only {1,2} is, the link between 1 and 2 is. */
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
@@ -25,13 +30,14 @@ static const double node_margin = 1.3, process_margin = 1.5;
 /* A slow set exceeds the usual time by this many standard errors of its medians. */
 static const double error_factor = 4;
 
-/* A set of places, and the sums over its calls of kinds that other sets have as well. */
+/* A set of places, and sums over its calls of those kinds that other sets have as well. The median of a cell
+ * stands for each of its calls. */
 typedef struct {
     bool is_node; /* its places are nodes, else processes of one node */
     int count;
     int64_t place[PLACES_MAX]; /* in order */
     int64_t calls;
-    double low_s;      /* lower bounds of the calls' times, each taken as the median of its cell */
+    double low_s;      /* lower bounds of the calls' times */
     double usual_s;    /* usual times of the same kinds */
     double variance;   /* of low_s */
     double quartile_s; /* as low_s, by the lower quartile of each cell, which disturbed calls do not change */
@@ -203,7 +209,7 @@ static int by_kind(const void *left, const void *right) {
                               : (a->set > b->set) - (a->set < b->set);
 }
 
-/* Adds to each set the times of its calls, and the usual times of their kinds. */
+/* Adds to each set the times of its calls, and their kinds' usual times, if other sets have these kinds. */
 static void compare_cells(sets_t *sets) {
     const size_t cells = (size_t)sets->cell_names.count;
     qsort(sets->cell, cells, sizeof *sets->cell, by_kind);
@@ -275,6 +281,14 @@ static int count_explained(const sets_t *sets, const pto_delay_t *delay) {
     return count;
 }
 
+/* Returns the delay by a set's i-th place, or by the link between its i-th and j-th places (i < j). */
+static pto_delay_t delay_at(const set_t *set, int i, int j) {
+    return (pto_delay_t){.cause = i == j ? PTO_DELAY_SLOW : PTO_DELAY_SLOW_LINK,
+                         .is_node = set->is_node,
+                         .place_count = i == j ? 1 : 2,
+                         .place = {set->place[i], set->place[j]}};
+}
+
 /* Finds the node or link of a set that explains most slow sets, and how many others explain as many
  * (`*ties`). Returns how many sets it explains. Of a link and a node that explain as many, the link is the
  * answer. */
@@ -283,14 +297,7 @@ static int find_best(const sets_t *sets, const set_t *set, pto_delay_t *best, in
     *ties = 0;
     for (int i = 0; i < set->count; i++)
         for (int j = i; j < set->count; j++) {
-            pto_delay_t delay = {.cause = i == j ? PTO_DELAY_SLOW : PTO_DELAY_SLOW_LINK,
-                                 .is_node = set->is_node,
-                                 .place_count = i == j ? 1 : 2,
-                                 .place = {set->place[i], set->place[j]}};
-            if (i != j && delay.place[0] > delay.place[1]) {
-                delay.place[0] = set->place[j];
-                delay.place[1] = set->place[i];
-            }
+            const pto_delay_t delay = delay_at(set, i, j);
             const int count = count_explained(sets, &delay);
             const bool is_simpler = best->cause == PTO_DELAY_SLOW && i != j;
             if (count > most || (count == most && count > 0 && is_simpler)) {
@@ -318,7 +325,8 @@ static void mark_explained(sets_t *sets, pto_delay_t *delay) {
     delay->ratio = low_s / usual_s;
 }
 
-/* Finds the best explanation of the slow sets that have none; false if all have one. */
+/* Finds the best explanation of the slow sets that have none; false if all have one. If several places
+ * explain a set equally well, the delay is somewhere among all places of that set. */
 static bool explain_next(sets_t *sets, pto_delay_t *delay) {
     int most = 0, ties = 0;
     const set_t *from = NULL;

@@ -3,7 +3,9 @@
  *
  * NCCL (src/graph/xml.cc) writes the number of a GPU's links to each peer, NVSwitch or CPU, with the PCI
  * class of that target. Their rate follows from the GPU's architecture. Its NUMA nodes are taken for sockets.
- */
+ * Its elements are nested like this, where the place of a `pci` element is that of the GPU or NIC in it:
+ *     system > cpu > pci (a switch) > pci > gpu > nvlink, c2c
+ *                                     pci > nic > net (a port) */
 #include "topology_xml.h"
 
 #include <ctype.h>
@@ -160,7 +162,7 @@ static pto_tree_role_t role_of(const import_t *import, int element, int *number)
     return PTO_TREE_OTHER;
 }
 
-/* Stores element `index` of a matrix of `count` objects, row by row, if its row is that of a GPU. */
+/* Stores a value of a matrix of `count` objects, if its row is that of a GPU. `index` counts row by row. */
 static void store_value(import_t *import, const int *object, int64_t index, int64_t count, double gb_per_s) {
     int from = -1, to = -1;
     const int64_t row = index / count, column = index % count;
@@ -170,9 +172,10 @@ static void store_value(import_t *import, const int *object, int64_t index, int6
         return;
     if (to_role == PTO_TREE_GPU)
         import->tree->between[from][to] = gb_per_s;
+    else if (to_role == PTO_TREE_SOCKET)
+        import->tree->to_cpu[from] += gb_per_s;
     else
-        *(to_role == PTO_TREE_SOCKET ? &import->tree->to_cpu[from] : &import->tree->to_switch[from]) +=
-            gb_per_s;
+        import->tree->to_switch[from] += gb_per_s;
 }
 
 /* Reads a matrix of the rates of GPUs' links in MB/s. Elements `indexes` name its objects; elements
@@ -255,8 +258,8 @@ static pto_status_t read_gpu_link(import_t *import, int element) {
                     attribute(import, gpu, xgmi ? "gcn" : "sm"));
     import->tree->link_name = xgmi ? "xGMI" : "NVLink";
     if (class_id == 0x0680) { /* bridges: NVSwitches or, with interface 01, a CPU of IBM */
-        const bool cpu = (strtoul(attribute(import, element, "tclass"), NULL, 16) & 0xff) == 1;
-        *(cpu ? &import->tree->to_cpu[from] : &import->tree->to_switch[from]) += gb_per_s;
+        const unsigned long interface = strtoul(attribute(import, element, "tclass"), NULL, 16) & 0xff;
+        *(interface == 1 ? &import->tree->to_cpu[from] : &import->tree->to_switch[from]) += gb_per_s;
         return PTO_OK;
     }
     for (int to = 0; to < import->tree->gpus; to++)
@@ -272,6 +275,24 @@ static void read_cpu_link(import_t *import, int element) {
         atof(attribute(import, element, "bw")) * atof(attribute(import, element, "count"));
     if (mb_per_s > 0)
         import->tree->to_cpu[import->tree->place[import->xml->element[gpu].parent].number] += mb_per_s / 1000;
+}
+
+/* Reads a NIC. Its place is that of its PCI device, if it has one. Its rate is the sum over its ports. */
+static pto_status_t read_nic(import_t *import, int nic) {
+    pto_tree_place_t *places = import->tree->place;
+    const int parent = places[nic].parent;
+    const int device = parent >= 0 && places[parent].role == PTO_TREE_SWITCH ? parent : nic;
+    const char *name = ""; /* of its first port */
+    double gb_per_s = 0;
+    for (int i = nic + 1; i < import->xml->count && import->xml->element[i].parent == nic; i++)
+        if (is_named(import, i, "net")) {
+            gb_per_s += atof(attribute(import, i, "speed")) / 8e3; /* Mbit/s */
+            name = name[0] ? name : attribute(import, i, "name");
+        }
+    if (!name[0])
+        return PTO_OK;
+    places[device].net_gb_per_s = gb_per_s;
+    return add_device(import, device, PTO_TREE_NIC, name);
 }
 
 static pto_status_t read_nccl_element(import_t *import, int element) {
@@ -290,20 +311,7 @@ static pto_status_t read_nccl_element(import_t *import, int element) {
                         "a GPU without a PCI device of its own: ", attribute(import, element, "dev"));
         return add_device(import, parent, PTO_TREE_GPU, attribute(import, parent, "busid"));
     }
-    if (!is_named(import, element, "nic"))
-        return PTO_OK;
-    const int device = parent >= 0 && places[parent].role == PTO_TREE_SWITCH ? parent : element;
-    const char *name = ""; /* of its first port */
-    double gb_per_s = 0;
-    for (int i = element + 1; i < import->xml->count && import->xml->element[i].parent == element; i++)
-        if (is_named(import, i, "net")) {
-            gb_per_s += atof(attribute(import, i, "speed")) / 8e3; /* Mbit/s */
-            name = name[0] ? name : attribute(import, i, "name");
-        }
-    if (!name[0])
-        return PTO_OK;
-    places[device].net_gb_per_s = gb_per_s;
-    return add_device(import, device, PTO_TREE_NIC, name);
+    return is_named(import, element, "nic") ? read_nic(import, element) : PTO_OK;
 }
 
 static pto_status_t import_nccl(import_t *import) {

@@ -1,10 +1,14 @@
 /* Joins the parts of torn rows: table rows that other output has interrupted (see pto_bench_t in reader.h).
  *
  * pto_bench_join gets each line of a table. If a debug line of NCCL begins within it, the text before that is
- * taken for the beginning of a row and kept in `torn` until the rest comes. Rows of nccl-tests also have
- * words, which shows well what belongs together (join_row). Rows of only numbers do not: join_numbers also
- * requires that sizes go on as in the rows before, and that the last number has as many decimals. A row that
- * remains incomplete is dropped and counted. */
+ * taken for the beginning of a row and kept in `torn` until the rest comes. An example of a torn row:
+ *     10node-a:7:9 [0] NCCL INFO Channel 00
+ *     24            12.34
+ * The first line leaves "10" in `torn`; with the second line, the row is "1024            12.34". Rows of
+ * nccl-tests also have words, which show well what belongs together (join_row). Rows of only numbers do not:
+ * "24 12.34" is a row, too. So join_numbers also requires that sizes go on as in the rows before (256, 512,
+ * 1024), and that the last number has as many decimals. Rows that remain incomplete are dropped and counted.
+ */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +40,9 @@ static char *find_host(char *text, const char *host) {
     return found;
 }
 
-/* Goes back from " NCCL " to the beginning of the word with the host's name, then looks for the name within
- * that word. A host that no other line names is assumed to begin with a letter. */
+/* Goes back from " NCCL " over "[0]" to the beginning of the word before it, such as "10node-a:7:9". The
+ * debug line begins at the host's name in that word. The name of an unknown host is assumed to begin with a
+ * letter: digits before it may belong to a row. */
 char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
     const pto_recording_listed_t *listed = &reader->listed;
     pto_bench_t *benchmark = &reader->benchmark;
@@ -60,8 +65,8 @@ char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
         host = find_host(at, listed->hosts.text[i]);
     if (host)
         return host;
-    const bool may_begin_row =
-        benchmark->only_numbers && benchmark->column > 0 && isdigit((unsigned char)*at);
+    const bool in_table = benchmark->only_numbers && benchmark->column > 0;
+    const bool may_begin_row = in_table && isdigit((unsigned char)*at);
     const char *word = at;
     benchmark->debug_is_glued = at > line;
     if ((at == line && !may_begin_row) || isalpha((unsigned char)*at)) {
@@ -179,12 +184,13 @@ static bool join_row(pto_recording_reader_t *reader, char *line, char row[PTO_BE
     if (shape.count == 0)
         return false;
     /* Rows begin with blanks: text without them, directly after a digit, is the rest of a number. */
-    const bool continues = *torn && !is_blank(torn[strlen(torn) - 1]) && !is_blank(*line);
+    const bool continues_field = *torn && !is_blank(torn[strlen(torn) - 1]) && !is_blank(*line);
     snprintf(row, PTO_BENCH_ROW_MAX, "%s", line);
-    if (*torn && (!shape.is_row || continues)) {
+    if (*torn && (!shape.is_row || continues_field)) {
         char joined[PTO_BENCH_ROW_MAX];
         snprintf(joined, sizeof joined, "%s%s", torn, line);
         const shape_t both = shape_of(benchmark, joined);
+        /* Join them if that gives a row, or if the line is too short to be the beginning of another one. */
         if (both.is_row || !shape.begins || shape.count <= benchmark->whole_columns) {
             snprintf(row, PTO_BENCH_ROW_MAX, "%s", joined);
             shape = both;
@@ -212,9 +218,9 @@ int pto_bench_decimals(const char *line) {
     return point && point[1 + digits + strspn(point + 1 + digits, " \t\r")] == '\0' ? (int)digits : 0;
 }
 
-/* Returns the length of that beginning of a line that can be of a row: up to the first field that is not
- * numeric, but with the digits that this field begins with. Words after a whole row do not count as other
- * output. */
+/* Returns how many characters at the beginning of a line can belong to a row: the numeric fields ("Pass" and
+ * "Fail" count as such), and the digits with which the first other field begins. In "512 12node-b:7:9" these
+ * are "512 12". After a whole row, a word is not other output, and the length is that of the line. */
 static size_t row_length(const pto_bench_t *benchmark, const char *line) {
     const size_t numbers = strspn(line, "0123456789. \t");
     const char *at = line + strspn(line, PTO_BENCH_BLANKS);
@@ -267,7 +273,8 @@ static bool is_within_size(const char *torn) {
 }
 
 /* Returns whether two joined parts are a row of the table. Digits of other output in it would give it another
- * size or other decimals than expected. */
+ * size or other decimals than expected. If there may be such digits (torn_unclear), they must be in the size,
+ * where they would break the series of sizes. */
 static bool fits_table(const pto_bench_t *benchmark, const char *joined, shape_t shape) {
     const bool in_size = is_within_size(benchmark->torn);
     if (!shape.is_row || (benchmark->columns > 0 && shape.count != benchmark->columns) ||
@@ -278,9 +285,9 @@ static bool fits_table(const pto_bench_t *benchmark, const char *joined, shape_t
     return !in_size || is_next(benchmark, joined, benchmark->rows > 1);
 }
 
-/* Returns whether a line of this shape continues the torn row. If the line is a whole row by itself, it does
- * so only if it cannot be the next row or, while there are no sizes to compare with, if the parts touch
- * within a number. */
+/* Returns whether a line of this shape continues the torn row. A line that is a whole row by itself does so
+ * in two cases only: it cannot be the next row, or there are no rows yet to compare its size with and the
+ * parts touch within a number. */
 static bool continues_torn(const pto_bench_t *benchmark, const char *line, shape_t shape) {
     if (!shape.is_row || !is_next(benchmark, line, false))
         return true;
@@ -289,8 +296,9 @@ static bool continues_torn(const pto_bench_t *benchmark, const char *line, shape
            !benchmark->torn_may_be_time;
 }
 
-/* Adds a line to the torn row, whose rest it may be (`*is_rest`). Returns whether `row` is set to the whole
- * row. If not, `torn` remains only if more can follow. `is_cut`: other output interrupts the line, too. */
+/* Joins the torn row and a line, which may be its rest (`*is_rest`). If this is a whole row, sets `row` and
+ * returns true. Else, if other output interrupts the line, too (`is_cut`), and more can follow, keeps both
+ * parts in `torn`. Else the torn row is lost: empties `torn`. */
 static bool add_rest(pto_recording_reader_t *reader, const char *line, shape_t shape, bool is_cut,
                      char row[PTO_BENCH_ROW_MAX], bool *is_rest) {
     pto_bench_t *benchmark = &reader->benchmark;
@@ -310,7 +318,7 @@ static bool add_rest(pto_recording_reader_t *reader, const char *line, shape_t s
     }
     const bool ends_like_row = strchr(line, '.') && (benchmark->rows == 0 || has_decimals(benchmark, line));
     if (*is_rest && (shape.is_row || ends_like_row)) { /* the end of the row, whose parts cannot be joined */
-        reader->trace->skipped.torn++;
+        reader->trace->skipped.torn++;                 /* even if pto_bench_drop_torn would not count it */
         torn[0] = '\0';
     }
     pto_bench_drop_torn(reader);
@@ -393,7 +401,7 @@ static bool join_numbers(pto_recording_reader_t *reader, char *line, char row[PT
     bool is_rest = false;
     if (*benchmark->torn && add_rest(reader, line, shape, cut.is_cut, row, &is_rest))
         return note_row(benchmark, row);
-    if (*benchmark->torn || (is_rest && !cut.is_cut))
+    if (*benchmark->torn || (is_rest && !cut.is_cut)) /* more must follow, or the torn row has ended here */
         return false;
     benchmark->torn_unclear = cut.is_unclear;
     benchmark->torn_may_be_time = cut.may_be_time;
