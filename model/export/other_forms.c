@@ -20,7 +20,8 @@ static size_t name_length(const char *text) {
 
 static char *skip_blanks(char *text) { return text + strspn(text, blanks); }
 
-/* Moves a name to just before its value, with a = between them. Returns the moved name. */
+/* Moves a name to just before its value, with a = between them: of "ENV A   1", it makes "ENV A A=1" and
+ * returns "A=1". At least one character must be between name and value. */
 static char *join(char *name, size_t length, char *value) {
     char *line = value - 1 - length;
     memmove(line, name, length);
@@ -72,10 +73,13 @@ static char *from_word(char *line) {
     return *value ? join(at, length, value) : NULL;
 }
 
-/* `NAME: VALUE`; `- NAME=VALUE`; or `name: NAME` followed by `value: VALUE` on the same or the next line.
- * `before` is the NAME of a `name:` on the previous line, or NULL; `*item` is set to one on this line whose
- * value is still to come. */
-static char *from_yaml(char *line, const char *prefix, char *before, char **item) {
+/* `NAME: VALUE`; `- NAME=VALUE`; or Kubernetes's `name: NAME` and `value: VALUE`, on one line or on two:
+ *     - {name: NAME, value: VALUE}
+ *     - name: NAME
+ *       value: VALUE
+ * `pending` is the NAME of a `name:` on the previous line, or NULL. `*item` is set to that of this line, if
+ * its value is still to come. */
+static char *from_yaml(char *line, const char *prefix, char *pending, char **item) {
     char *at = line + strspn(line, "-{ \t");
     if ((*at == '"' || *at == '\'') && pto_text_begins(at + 1, prefix) &&
         at[1 + name_length(at + 1)] == '=') { /* "NAME=VALUE" in quotes */
@@ -88,23 +92,23 @@ static char *from_yaml(char *line, const char *prefix, char *before, char **item
     if (at[length] != ':')
         return at > line && pto_text_begins(at, prefix) && at[length] == '=' ? at : NULL;
     if (length == strlen("name") && pto_text_begins(at, "name")) {
-        before = skip_blanks(at + length + 1);
-        before += *before == '"' || *before == '\'';
-        at = strstr(before, "value:");
-        *item = at ? NULL : before;
+        pending = skip_blanks(at + length + 1);
+        pending += *pending == '"' || *pending == '\'';
+        at = strstr(pending, "value:");
+        *item = at ? NULL : pending;
         if (!at)
             return NULL;
         length = strlen("value");
     }
     const bool is_value = length == strlen("value") && pto_text_begins(at, "value");
-    char *name = before && is_value ? before : at, *value = skip_blanks(at + length + 1);
+    char *name = pending && is_value ? pending : at, *value = skip_blanks(at + length + 1);
     if (!*value || value == at + length + 1 || !pto_text_begins(name, prefix))
         return NULL;
     cut_end(value);
     return join(name, name_length(name), value);
 }
 
-/* Whether a word ends just before `at`. */
+/* Returns whether a word ends just before `at`. */
 static bool follows(const char *line, const char *at, const char *word) {
     const size_t length = strlen(word);
     return (size_t)(at - line) >= length && strncmp(at - length, word, length) == 0;
@@ -117,7 +121,8 @@ static char *from_quoted(char *line, const char *prefix) {
         const size_t length = name_length(at + 1);
         char *end = at + 1 + length;
         char *value = *end == *at ? end + 1 + strspn(end + 1, "] \t,:=") : end;
-        if (value <= end + 1 || !*value || !pto_text_begins(at + 1, prefix) || follows(line, at, "get(") ||
+        if (value <= end + 1 /* no quote ends the name, or nothing is between it and the value */ ||
+            !*value || !pto_text_begins(at + 1, prefix) || follows(line, at, "get(") ||
             follows(line, at, "getenv("))
             continue;
         cut_end(value);
@@ -126,7 +131,7 @@ static char *from_quoted(char *line, const char *prefix) {
     return NULL;
 }
 
-/* systemd's `Environment="NAME=VALUE" "NAME=VALUE"`, without its quotes. NULL if a value has blanks in it. */
+/* systemd's `Environment="NAME=VALUE" "NAME=VALUE"`: blanks replace quotes. NULL if a value has blanks. */
 static char *from_systemd(char *line) {
     if (!pto_text_begins(line, "Environment="))
         return NULL;
@@ -146,14 +151,14 @@ static char *from_systemd(char *line) {
 }
 
 char *pto_variables_as_shell(char *line, const char *prefix, char **item) {
-    char *made = from_fish(line), *before = *item;
+    char *made = from_fish(line), *pending = *item;
     *item = NULL;
     if (!made)
         made = from_systemd(line);
     if (!made)
         made = from_word(line);
     if (!made)
-        made = from_yaml(line, prefix, before, item);
+        made = from_yaml(line, prefix, pending, item);
     if (!made)
         made = from_quoted(line, prefix);
     return made ? made : line;

@@ -1,6 +1,9 @@
 /* Reads variables from lines NAME=VALUE, configuration files and shell scripts. A script is not run: its
- * assignments are found by their syntax, and those that may not be executed are marked as conditional. In
- * this file, a function after_X returns the text behind an X and its blanks, or NULL if the text does not
+ * assignments are found by their syntax, and those that may not be executed are marked as conditional. A line
+ * is read from left to right; `rest` is the part that is still to be read. For example:
+ *     if true; then export A=1; fi      `if` adds 1 to `depth`, A is conditional, `fi` subtracts 1
+ *     test -f x && export B=2           in_condition: B is conditional
+ * In this file, a function after_X returns the text behind an X and its blanks, or NULL if the text does not
  * begin with an X. */
 #include "variables.h"
 
@@ -284,8 +287,9 @@ static char *after_container(char *name) {
     return after ? name + (after - name) : name;
 }
 
-/* Reads the first assignment of a line. If there is none, the variable has no name. Here, `setenv` stands for
- * all forms NAME VALUE, `name` is the name's length, and `made` that of make's operator, or 0. */
+/* Reads the first assignment of a line. If there is none, the variable has no name. The forms are NAME=VALUE,
+ * make's NAME := VALUE, and `setenv NAME VALUE` or `-x NAME VALUE`, which are `by_blank`. `behind` is the
+ * text behind the name and its blanks: the operator or, if `by_blank`, the value. */
 static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_variable_t *variable) {
     static const char *const words[] = {"export", "--", "declare -x", "declare -gx", "typeset -x", "env"};
     char *at = after_rank(line), *after;
@@ -298,33 +302,34 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
         at = after ? after : at;
     }
     after = after_word(at, "setenv");
-    bool setenv = after != NULL;
-    at = setenv ? after : at;
-    size_t name = strspn(at, name_characters);
-    char *equals = at + name + strspn(at + name, blanks);
-    const size_t made = name > 0 ? make_operator(equals) : 0;
-    if (!setenv && made == 0 && (name == 0 || *equals != '=')) {
+    bool by_blank = after != NULL;
+    at = by_blank ? after : at;
+    size_t length = strspn(at, name_characters); /* of the name */
+    char *behind = at + length + strspn(at + length, blanks);
+    const size_t make_length = length > 0 ? make_operator(behind) : 0;
+    if (!by_blank && make_length == 0 && (length == 0 || *behind != '=')) {
         at = after_option(variables, at);
         if (!at)
             return PTO_OK;
-        name = strspn(at, name_characters);
-        setenv = at[name] != '=';
-        equals = at + name + strspn(at + name, blanks);
+        length = strspn(at, name_characters);
+        by_blank = at[length] != '=';
+        behind = at + length + strspn(at + length, blanks);
     }
-    if (name == 0 || (setenv && (equals == at + name || !*equals || *equals == '-'))) {
-        variables->rest = *equals ? equals : NULL; /* a bare name: the environment has its value */
+    if (length == 0 || (by_blank && (behind == at + length || !*behind || *behind == '-'))) {
+        variables->rest = *behind ? behind : NULL; /* a bare name: the environment has its value */
         return PTO_OK;
     }
-    char *value = setenv ? equals : made > 0 ? equals + made : equals + 1;
-    if (made > 0) /* `?=` yields to the environment; without `export` before it, make keeps the variable */
-        variables->in_condition = variables->in_condition || *equals == '?' || at == line;
-    if (!setenv && (made > 0 || equals > at + name)) /* NAME = VALUE, as MPICH_ENV_DISPLAY prints it */
+    char *value = by_blank ? behind : make_length > 0 ? behind + make_length : behind + 1;
+    if (make_length >
+        0) /* `?=` yields to the environment; make keeps a variable without `export` before it */
+        variables->in_condition = variables->in_condition || *behind == '?' || at == line;
+    if (!by_blank && (make_length > 0 || behind > at + length)) /* NAME = VALUE, as of MPICH_ENV_DISPLAY */
         value += strspn(value, blanks);
     variable->name = after_container(at);
     variable->line = variables->line;
     const bool wanted = pto_text_begins(variable->name, variables->prefix);
     pto_status_t status = read_value(variables, line, value, wanted, variable);
-    at[name] = '\0';
+    at[length] = '\0';
     return status;
 }
 
@@ -348,8 +353,9 @@ static char *after_parenthesis(char *text) {
     return NULL;
 }
 
-/* After the head of a conditional or loop, at `head` behind its keyword. It adds to the depth, except csh's
- * `if (...) setenv X Y`, `else if (...) then` (`is_divided`) and the labels `case` of its `switch`. */
+/* After the head of a conditional or loop, which begins with `keyword` and continues at `head`. It adds 1 to
+ * the depth, except csh's `if (...) setenv X Y`, which has no end; csh's `else if (...) then` (`is_divided`),
+ * whose `if` has added it; and the labels `case` of csh's `switch`. */
 static char *after_head(pto_variables_t *variables, char *keyword, char *head, bool is_divided) {
     const bool is_csh_if = *keyword == 'i' && *head == '(' && head[1] != '(';
     char *command = is_csh_if ? after_parenthesis(head) : NULL, *in = strstr(head, " in");
@@ -400,7 +406,8 @@ static char *after_keywords(pto_variables_t *variables, char *line) {
     static const char *const dividing[] = {"then", "else", "do"}, *const again[] = {"elif"};
     bool is_divided = false;
     for (char *at = line, *after;; at = after + strspn(after, blanks)) {
-        const size_t pattern = strcspn(at + (*at == '('), "()=") + (*at == '('); /* length of a pattern */
+        const size_t pattern =
+            strcspn(at + (*at == '('), "()=") + (*at == '('); /* length of `A|B` in `A|B)` */
         if ((after = after_keyword(at, opening, sizeof opening / sizeof *opening))) {
             after = after_head(variables, at, after, is_divided);
         } else if ((after = after_keyword(at, closing, sizeof closing / sizeof *closing))) {
@@ -477,7 +484,7 @@ static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *
         variables->in_unset = variables->in_unset && variables->rest;
         if (status != PTO_OK)
             return status;
-        if (variables->rest) /* in `X=1 && Y=2`, the first cannot fail */
+        if (variables->rest) /* assignments cannot fail: in `X=1 && Y=2`, Y is set, too */
             line += strspn(line, " \t&");
         variables->in_condition = variables->in_condition && !(variables->rest && variables->ends_command);
         variables->ends_command = false;

@@ -1,5 +1,10 @@
 /* Makes formulas of a few parameters from tapes (formula.h). Each record of a tape becomes a sum. A sum's
- * terms are never changed once they are stored, so that sums can share them. */
+ * terms are never changed once they are stored, so that sums can share them.
+ *
+ * For example, let the variables a, b and c be the values 0, 1 and 2, and the price max(a + 8 b, a + 3 c). If
+ * neither sum is larger for all values within the variables' bounds, the common term a is taken out, and the
+ * maximum becomes an operation: value 3 = max(8 b, 3 c). The price is the sum of values 0 and 3. If the
+ * bounds say that 8 b >= 3 c, no operation is needed: the price is value 0 + 8 times value 1. */
 #include "report/formula.h"
 
 #include <math.h>
@@ -60,7 +65,7 @@ static void narrow(sum_t *sum, double low, double high) {
     sum->high = fmin(sum->high, high);
 }
 
-/* Returns a + times * b: merges their terms, which are sorted by value. */
+/* Returns a + times * b: merges their terms, which are sorted by the indices of their values. */
 static sum_t combine(pto_formulas_t *formulas, sum_t a, sum_t b, double times) {
     sum_t sum = number(add(a.number, times * b.number));
     sum.first = formulas->term_count;
@@ -152,10 +157,10 @@ static sum_t common_of(pto_formulas_t *formulas, sum_t a, sum_t b) {
  * plus the maximum of the others. Common terms are kept out of the operation so that more operations are
  * equal. */
 static sum_t maximum(pto_formulas_t *formulas, sum_t a, sum_t b) {
-    sum_t ahead = combine(formulas, b, a, -1);
-    if (ahead.high <= 0)
+    sum_t b_ahead = combine(formulas, b, a, -1); /* b - a */
+    if (b_ahead.high <= 0)
         return a;
-    if (ahead.low >= 0)
+    if (b_ahead.low >= 0)
         return b;
     sum_t common = common_of(formulas, a, b);
     sum_t rest_a = combine(formulas, a, common, -1), rest_b = combine(formulas, b, common, -1);
@@ -182,9 +187,9 @@ static bool is_certain(const pto_formula_guard_t *guard, bool holds) {
         return true;
     if (!guard->same)
         return holds ? ahead->low > 0 : ahead->high <= 0;
-    double largest = fmax(fabs(of->low), fabs(of->high));
-    double nearest = fmax(fmax(ahead->low, -ahead->high), 0);
-    return !holds && nearest > PTO_TIME_ROUNDING * largest;
+    double of_most = fmax(fabs(of->low), fabs(of->high));         /* the largest |of| */
+    double ahead_least = fmax(fmax(ahead->low, -ahead->high), 0); /* the smallest |ahead| */
+    return !holds && ahead_least > PTO_TIME_ROUNDING * of_most;
 }
 
 /* Returns the index of a guard, after adding it if it is new; -1 if out of memory. */
@@ -204,7 +209,8 @@ static int add_guard(pto_formulas_t *formulas, pto_formula_guard_t guard) {
 
 /* Adds a comparison of a tape as a condition of the formula that is being made, whose conditions begin at
  * `first`. The record's number is positive if the comparison held. */
-static void compare(pto_formulas_t *formulas, const pto_tape_record_t *record, sum_t a, sum_t b, int first) {
+static void add_comparison(pto_formulas_t *formulas, const pto_tape_record_t *record, sum_t a, sum_t b,
+                           int first) {
     bool holds = record->number > 0;
     pto_formula_guard_t guard = {
         .ahead = combine(formulas, b, a, -1), .of = number(0), .same = record->op == PTO_TAPE_SAME};
@@ -228,7 +234,8 @@ static sum_t read_param(pto_formulas_t *formulas, const pto_tape_record_t *recor
     return number(record->number * record->param->value);
 }
 
-/* Returns the sum of a record, from those of earlier records in `sum`. `first` as in compare. */
+/* Returns the sum of a record, from those of earlier records in `sum`; 0 for a comparison. `first` as in
+ * add_comparison. */
 static sum_t read_record(pto_formulas_t *formulas, const pto_tape_record_t *record, const sum_t *sum,
                          int first) {
     const sum_t a = sum[record->a], b = sum[record->b];
@@ -251,7 +258,7 @@ static sum_t read_record(pto_formulas_t *formulas, const pto_tape_record_t *reco
         return maximum(formulas, a, b);
     case PTO_TAPE_LESS:
     case PTO_TAPE_SAME:
-        compare(formulas, record, a, b, first);
+        add_comparison(formulas, record, a, b, first);
         break;
     }
     return number(0);
