@@ -5,7 +5,8 @@
  *
  * Flags replace the paper's lengths and pointers. "full" says that a chunk is in its slot, "empty" that the
  * slot may be filled again. The sender is therefore ahead of the receiver by at most the slots of the ring.
- * Chunks are whole elements, so no element continues in the next slot (the paper calls that surfeit).
+ * With 4 slots, it fills slot 0 with chunk 4 only once the receiver has drained chunk 0. Chunks are whole
+ * elements, so no element continues in the next slot (the paper calls that surfeit).
  *
  * For messages both ways there are two rings, one for each direction, in branches that overlap: a process
  * fills one ring and drains the other. A halo exchange has a ring for each direction in the grid, so that the
@@ -20,8 +21,8 @@ enum { SLOTS = 4 };
 typedef struct {
     pto_step_t sends;    /* a step of the sender, with the receiver as peer; its kind is set later */
     pto_step_t receives; /* a step of the receiver, with the sender as peer */
-    pto_step_t
-        drains; /* the receiver's copy, without a peer unless processes without neighbors must skip it */
+    /* The receiver's copy. It has no peer, unless processes without neighbors must skip it. */
+    pto_step_t drains;
     pto_slice_t from[2]; /* in the sender's input */
     pto_slice_t slot[2]; /* in a buffer of the receiver */
     pto_slice_t to[2];   /* in the receiver's output */
@@ -43,10 +44,10 @@ static void take_credit(pto_builder_t *builder, const ring_t *ring) {
     flag_stage(builder, "take a credit", ring->sends, PTO_STEP_WAIT, ring->empty);
 }
 
-/* One chunk passes the ring. `credit`: its slot has been used before, so the sender waits until it is empty.
- */
-static void pass(pto_builder_t *builder, const ring_t *ring, bool credit, bool last) {
-    if (credit)
+/* One chunk passes the ring. `was_used`: its slot has been used before, so the sender waits until it is
+ * empty. `last`: it is the last chunk. */
+static void pass(pto_builder_t *builder, const ring_t *ring, bool was_used, bool last) {
+    if (was_used)
         take_credit(builder, ring);
     pto_build_local(builder, "fill", ring->sends, ring->from[last], pto_slice_of_peer(ring->slot[last]));
     flag_stage(builder, "full", ring->sends, PTO_STEP_SIGNAL, ring->full);
@@ -55,6 +56,7 @@ static void pass(pto_builder_t *builder, const ring_t *ring, bool credit, bool l
     flag_stage(builder, "empty", ring->receives, PTO_STEP_SIGNAL, ring->empty);
 }
 
+/* Passes chunks `from` to `to` - 1, none of which is the last one. */
 static void pass_chunks(pto_builder_t *builder, const ring_t *ring, int64_t from, int64_t to) {
     if (to <= from)
         return;
@@ -66,7 +68,8 @@ static void pass_chunks(pto_builder_t *builder, const ring_t *ring, int64_t from
 /* Returns the number of slots of the ring, without the slot of the last chunk. */
 static int64_t slot_count(int64_t chunks) { return chunks - 1 < SLOTS ? chunks - 1 : SLOTS; }
 
-/* The first chunks need no credit. At the end the sender takes all credits, so that all slots are empty. */
+/* Passes all chunks. The first ones, and the last one with its own slot, find their slots empty and need no
+ * credit. At the end the sender takes the credits of all slots and of the last chunk's, so all are empty. */
 static void build_ring(pto_builder_t *builder, const ring_t *ring) {
     int64_t slots = slot_count(ring->chunks);
     pass_chunks(builder, ring, 0, slots);
@@ -138,7 +141,8 @@ static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
     pto_build_end(builder);
 }
 
-/* Names of buffers and flags for each shift, indexed by its number (pto_halo_shift). */
+/* Names of buffers and flags for each shift, such as "ring to -1 0 +1", indexed by the shift's number
+ * (pto_halo_shift). */
 #define PLANE(name, x)                                                                                       \
     name x "-1 -1", name x "-1 0", name x "-1 +1", name x "0 -1", name x "0 0", name x "0 +1",               \
         name x "+1 -1", name x "+1 0", name x "+1 +1"
@@ -184,15 +188,15 @@ static void build_halo_ring(pto_builder_t *builder, const pto_exchange_t *member
 }
 
 static void build_phase(pto_builder_t *builder, const pto_exchange_t *members, int phase) {
-    int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX], others = 0;
+    int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX], to_others = 0;
     int count = pto_halo_shifts(&pto_builder_request(builder)->halo, phase, shift);
     pto_side_t side[PTO_SHIFTS_MAX];
     for (int i = 0; i < count; i++) {
         side[i] = pto_side_towards(builder, members->out, shift[i], 1, pto_constant(0));
-        others += !side[i].own;
+        to_others += !side[i].own;
     }
     pto_sides_own(builder, members, side, count);
-    if (others == 0)
+    if (to_others == 0)
         return;
     pto_build_parallel(builder);
     for (int i = 0; i < count; i++) {

@@ -8,7 +8,12 @@
  * The data has n parts of c chunks. A process first sends its own part, then the chunks that it has received:
  * it sends the k-th chunk that arrives as its chunk k + c. Chunks are numbered downwards in memory, so that
  * chunks sent one after another are adjacent across parts. The n - 1 rounds of c chunks are therefore one
- * pipeline over k, whose slices are linear in k. */
+ * pipeline over k, whose slices are linear in k. With n = 3 and c = 2, the data has chunks 0 to 5. This is
+ * an allgather as process 1 sees it, whose own chunks are 2 and 3:
+ *     k         0  1  2  3
+ *     sends     3  2  1  0    its own part, then that of process 0
+ *     receives  1  0  5  4    that of process 0, then that of process 2
+ * The chunk that it receives in iteration k is the one that it would send in iteration k + c. */
 #include "staging.h"
 
 typedef struct {
@@ -24,8 +29,8 @@ typedef struct {
 /* Chunks in progress: enough for each of up to four pipeline stages to work on one. */
 enum { IN_PROGRESS = 4 };
 
-/* Returns chunk k + ahead, counted from the process's own part. `all` names the buffer, whose blocks together
- * are divided into n c chunks. */
+/* Returns the chunk that a process sends in iteration k + ahead, if it begins with its own part. `all` names
+ * the buffer, whose blocks together are divided into n c chunks. */
 static pto_slice_t chunk(const pto_builder_t *builder, const ring_t *ring, pto_slice_t all, int64_t ahead) {
     int64_t blocks = pto_builder_buffer(builder, ring->host.buffer)->block_count;
     all.parts = ring->members.n * ring->chunks / blocks;
@@ -37,7 +42,7 @@ static pto_slice_t chunk(const pto_builder_t *builder, const ring_t *ring, pto_s
     return all;
 }
 
-/* Returns the chunk `slice` in iterations k >= first, else an empty slice. */
+/* Returns the chunk `slice` in iterations k >= first, else an empty slice: `until` is positive only then. */
 static pto_slice_t only_from(int64_t first, pto_slice_t slice) {
     slice.until = pto_loop_index(1, 1 - first);
     return slice;

@@ -2,12 +2,15 @@
  * reading and writing machine files, what-ifs, models, the names in explanations, `portolan list parameters`
  * and the table in docs/formats.md all follow from it. A row becomes a pto_family_t (registry.h).
  *
- * MEMBER declares a member of pto_machine_t; PART describes a part of a member that another row declares.
+ * MEMBER declares a member of pto_machine_t; PART describes a part of a member that another row declares. For
+ * example, MEMBER(COST, reduce, [PTO_SPACE_COUNT], .key = "reduce.*", .dim = {PTO_ALL(SPACE)}, ...) declares
+ * an array of two cost tables. Their paths in a machine file are reduce.cpu and reduce.gpu.
  *
  *   form    WHOLE: a whole number. VALUE: one number. POSTAL: alpha_s and beta_s_per_byte.
  *           COST: rows of postal costs; .by says by what the rows differ.
  *   .key    its path in a machine file. Each * is a name of the next entry of .dim. A ! marks a required
  *           segment.
+ *   .dim    the indices of the member that the row covers: all, one, or those up to one (registry.h)
  *   .term   the model term that it belongs to (terms.c); none: it is in the published model
  *   .power  the power of a GPU while this takes time (its bytes; with .power_at_start its start, too)
  *   .measured_only   no price uses it */

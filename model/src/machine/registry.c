@@ -1,6 +1,10 @@
 /* The registry of a machine's parameters (registry.h): families as data, iterations over their cells and over
  * the words of their keys, and operations on cells by their form. A member of pto_machine_t has up to two
- * dimensions; the * of a family's key stand for the names of these dimensions, in order. */
+ * dimensions; the * of a family's key stand for the names of these dimensions, in order.
+ *
+ * For example, the member messages[space][level] is a family with the key "!messages.*.*". One of its cells
+ * is messages.cpu.off_node. A family may cover a part of its member: a cell's `index` counts in the whole
+ * array of the member, while iterations count within the family's dimensions. */
 #include "machine/registry.h"
 
 #include <stdio.h>
@@ -118,7 +122,8 @@ static bool narrow(pto_dim_t *dim, const char *name, size_t length) {
     return false;
 }
 
-/* A path matched with the beginning of a family's key. */
+/* A path matched with the beginning of a family's key, such as messages.cpu with "!messages.*.*": the rest is
+ * "*", one dimension is passed, and dim[0] is restricted to cpu. */
 typedef struct {
     const char *rest;           /* of the key after the path; empty if the path is the whole key */
     int passed;                 /* number of dimensions that the path names */
@@ -153,7 +158,7 @@ static bool match_path(const pto_family_t *family, const char *path, match_t *ma
     return true;
 }
 
-/* Sets `cell` to cell `number` of a family within these dimensions, where the second one varies fastest. */
+/* Sets `cell` to cell `number` of those of a family within `dim`. The second dimension varies fastest. */
 static void set_cell(const pto_machine_t *machine, const pto_family_t *family,
                      const pto_dim_t dim[PTO_DIM_MAX], int number, pto_cell_t *cell) {
     int first = dim[0].first + number / extent(&dim[1]), second = dim[1].first + number % extent(&dim[1]);
@@ -173,7 +178,7 @@ bool pto_cell_next(const pto_machine_t *machine, pto_cell_t *cell) {
     return false;
 }
 
-/* Sets `place` to the position of a member's index in each of a family's dimensions. */
+/* The inverse of a cell's index: sets `place` to the position of `index` in each dimension of the member. */
 static void locate(const pto_family_t *family, int index, pto_dim_t place[PTO_DIM_MAX]) {
     const pto_dim_t *dim = family->dim;
     int first = index / dims[dim[1].kind].size, second = index % dims[dim[1].kind].size;
@@ -227,7 +232,7 @@ bool pto_word_next(const pto_machine_t *machine, const char *path, pto_word_t *w
             continue;
         pto_dim_t *dim = &found.dim[found.passed];
         const char *text = found.rest + (*found.rest == '!');
-        bool is_dim = *text == '*';
+        bool is_dim = *text == '*'; /* the word is each name of the dimension in turn, by `step` */
         if (word->step >= (is_dim ? extent(dim) : 1))
             continue;
         if (is_dim)
