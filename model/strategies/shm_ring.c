@@ -117,7 +117,7 @@ static void build_direction(pto_builder_t *builder, const pto_request_t *request
         ring.from[last] = pto_slice_part(user->in, ring.chunks, PTO_ANCHOR_ABSOLUTE, chunk);
         ring.to[last] = pto_slice_part(user->out, ring.chunks, PTO_ANCHOR_ABSOLUTE, chunk);
         ring.slot[last] = pto_slice_block(last ? tail : slots, PTO_ANCHOR_ABSOLUTE);
-        ring.slot[last].offset = last ? pto_constant(0) : chunk;
+        ring.slot[last].offset = last ? pto_constant(0) : chunk; /* modulo the number of slots */
     }
     ring.drains = ring.receives;
     ring.drains.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};

@@ -1,6 +1,9 @@
 /* Decides which buffer of a plan's kernel can be stored in line format (portolan/lines.h). In this format,
  * every line of data carries its own flag: the number of the run that stored it. A reader polls each line
- * until it has the number of the current run.
+ * until it has the number of the current run. For example, in an allgather each kernel stores its block into
+ * the buffer of every peer, and then copies the blocks of the peers out of its own buffer:
+ *     with flags   store the block; wait until it is stored; store the flag       peer: wait for the flag
+ *     with lines   store (data, run), (data, run), ...                            peer: poll every line
  *
  * A separate flag may be stored only after the memory system has confirmed all earlier stores, which takes a
  * round trip. Lines save this round trip, but a line orders nothing but itself. Lines can therefore replace a
@@ -24,7 +27,8 @@
 #include "base/grow.h"
 #include "plan/plan_internal.h"
 
-/* What a rank does with a peer, as bits. STORED_NOTHING: it has a copy to the peer, of 0 bytes. */
+/* What a rank does with a peer, as bits. STORED_NOTHING: it has a copy of 0 bytes to the peer, as in an
+ * alltoallv. */
 enum { STORED_TO = 1, SIGNALLED = 2, WAITED_FOR = 4, STORED_NOTHING = 8 };
 enum { BOTH_FLAGS = SIGNALLED | WAITED_FOR };
 
@@ -61,6 +65,7 @@ static bool is_remote(const analysis_t *analysis, const pto_slice_t *slice, cons
     return pto_slice_holder(analysis->plan, slice, action) != analysis->rank;
 }
 
+/* Notes a copy. A copy to a peer must be to the one buffer, and before any wait. */
 static void note_copy(analysis_t *analysis, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     if (!is_remote(analysis, &step->target, action))
@@ -72,6 +77,7 @@ static void note_copy(analysis_t *analysis, const pto_action_t *action) {
         pto_slice_bytes(analysis->plan, &step->target, action) > 0 ? STORED_TO : STORED_NOTHING;
 }
 
+/* Notes an action. Only copies may access the memory of a peer, and only to store into it. */
 static void note_action(analysis_t *analysis, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     const pto_slice_t *source = pto_step_source(step), *target = pto_step_target(step);
@@ -101,7 +107,9 @@ static bool stores_to(const pto_plan_t *plan, int64_t rank, int64_t other) {
     return stores;
 }
 
-/* Returns whether lines order this rank and a peer as the plan's flags do. */
+/* Returns whether lines order this rank and a peer as the plan's flags do. They do if both do nothing with
+ * each other, if the rank stores to the peer and both wait for each other, or if neither has data for the
+ * other. */
 static bool needs_no_flags(const analysis_t *analysis, int64_t peer) {
     unsigned done = analysis->peers[peer];
     return done == 0 || done == (STORED_TO | BOTH_FLAGS) ||
