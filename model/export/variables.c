@@ -1,10 +1,8 @@
 /* Reads variables from lines NAME=VALUE, configuration files and shell scripts. A script is not run: its
- * assignments are found by their syntax, and those that may not be executed are marked as conditional. A line
- * is read from left to right; `rest` is the part that is still to be read. For example:
- *     if true; then export A=1; fi      `if` adds 1 to `depth`, A is conditional, `fi` subtracts 1
- *     test -f x && export B=2           in_condition: B is conditional
- * In this file, a function after_X returns the text behind an X and its blanks, or NULL if the text does not
- * begin with an X. */
+ * assignments are found by their syntax, and those that may not be executed are marked as conditional: A in
+ * `if true; then export A=1; fi`, where `depth` is 1, and B in `test -f x && export B=2`. `rest` is the part
+ * of a line that is still to be read. In this file, a function after_X returns the text behind an X and its
+ * blanks, or NULL if the text does not begin with an X. */
 #include "variables.h"
 
 #include <ctype.h>
@@ -297,19 +295,16 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
         variables->launch_line = variables->line;
     if (read_unset(variables, at, variable))
         return PTO_OK;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        after = after_word(at, words[i]);
-        at = after ? after : at;
-    }
-    after = after_word(at, "setenv");
-    bool by_blank = after != NULL;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if ((after = after_word(at, words[i])))
+            at = after;
+    bool by_blank = (after = after_word(at, "setenv")) != NULL;
     at = by_blank ? after : at;
     size_t length = strspn(at, name_characters); /* of the name */
     char *behind = at + length + strspn(at + length, blanks);
     const size_t make_length = length > 0 ? make_operator(behind) : 0;
     if (!by_blank && make_length == 0 && (length == 0 || *behind != '=')) {
-        at = after_option(variables, at);
-        if (!at)
+        if (!(at = after_option(variables, at)))
             return PTO_OK;
         length = strspn(at, name_characters);
         by_blank = at[length] != '=';
@@ -320,8 +315,7 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
         return PTO_OK;
     }
     char *value = by_blank ? behind : make_length > 0 ? behind + make_length : behind + 1;
-    if (make_length >
-        0) /* `?=` yields to the environment; make keeps a variable without `export` before it */
+    if (make_length > 0) /* `?=` yields to the environment; make keeps a variable without `export` */
         variables->in_condition = variables->in_condition || *behind == '?' || at == line;
     if (!by_blank && (make_length > 0 || behind > at + length)) /* NAME = VALUE, as of MPICH_ENV_DISPLAY */
         value += strspn(value, blanks);
@@ -406,8 +400,7 @@ static char *after_keywords(pto_variables_t *variables, char *line) {
     static const char *const dividing[] = {"then", "else", "do"}, *const again[] = {"elif"};
     bool is_divided = false;
     for (char *at = line, *after;; at = after + strspn(after, blanks)) {
-        const size_t pattern =
-            strcspn(at + (*at == '('), "()=") + (*at == '('); /* length of `A|B` in `A|B)` */
+        const size_t pattern = strcspn(at + (*at == '('), "()=") + (*at == '('); /* length of A|B in A|B) */
         if ((after = after_keyword(at, opening, sizeof opening / sizeof *opening))) {
             after = after_head(variables, at, after, is_divided);
         } else if ((after = after_keyword(at, closing, sizeof closing / sizeof *closing))) {
