@@ -6,10 +6,6 @@
 #include "portolan/scenario.h"
 #include "scenario/check.h"
 
-/* Reports an error at a field of `scenario` in `err`, both of the caller. Returns the status. */
-#define REFUSE(field, status, ...)                                                                           \
-    pto_scenario_refuse(scenario, PTO_FIELD_##field, PTO_ERR_##status, err, __VA_ARGS__)
-
 static bool is_in_host(pto_data_memory_t memory, const pto_layout_t *layout, const pto_machine_t *machine) {
     return layout->in_host || memory == PTO_MEMORY_HOST ||
            (memory == PTO_MEMORY_AUTO && machine->node.gpus == 0);
@@ -53,19 +49,21 @@ static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
 static pto_status_t check_node(const pto_scenario_t *scenario, const pto_layout_t *layout,
                                const pto_machine_t *machine, pto_error_t *err) {
     if (layout->in_host && layout->gpus_per_node > machine->node.cores)
-        return REFUSE(LAYOUT, RANGE, "procs_per_node %lld is more than the %lld core%s of a node of %s",
-                      (long long)layout->gpus_per_node, (long long)machine->node.cores,
-                      plural(machine->node.cores), machine->name);
+        return PTO_REFUSE_FIELD(LAYOUT, RANGE,
+                                "procs_per_node %lld is more than the %lld core%s of a node of %s",
+                                (long long)layout->gpus_per_node, (long long)machine->node.cores,
+                                plural(machine->node.cores), machine->name);
     if (layout->in_host)
         return PTO_OK;
     if (layout->gpus_per_node > machine->node.gpus)
-        return REFUSE(LAYOUT, RANGE, "gpus_per_node %lld is more than the %lld GPU%s of a node of %s",
-                      (long long)layout->gpus_per_node, (long long)machine->node.gpus,
-                      plural(machine->node.gpus), machine->name);
+        return PTO_REFUSE_FIELD(LAYOUT, RANGE,
+                                "gpus_per_node %lld is more than the %lld GPU%s of a node of %s",
+                                (long long)layout->gpus_per_node, (long long)machine->node.gpus,
+                                plural(machine->node.gpus), machine->name);
     int64_t processes = 0;
     if (!pto_multiply(layout->gpus_per_node, layout->procs_per_gpu, &processes) ||
         processes > machine->node.cores)
-        return REFUSE(
+        return PTO_REFUSE_FIELD(
             LAYOUT, RANGE,
             "%lld GPU%s of %lld core%s each (procs_per_gpu) %s more than the %lld core%s of a node of %s",
             (long long)layout->gpus_per_node, plural(layout->gpus_per_node), (long long)layout->procs_per_gpu,
@@ -92,21 +90,22 @@ static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine
     const pto_layout_t pair = pair_layout(scenario->distance), given = scenario->layout;
     const pto_series_t *nodes = &scenario->nodes;
     if (layout->in_host && scenario->distance == PTO_LEVEL_ON_GPU)
-        return REFUSE(DISTANCE, RANGE, "distance: on_gpu is for data in GPU memory");
+        return PTO_REFUSE_FIELD(DISTANCE, RANGE, "distance: on_gpu is for data in GPU memory");
     bool other_nodes = differs(nodes->count, 1) || (nodes->count == 1 && nodes->value[0] != pair.nodes);
     if (other_nodes || differs(given.gpus_per_node, pair.gpus_per_node) ||
         differs(scenario->procs_per_node, pair.gpus_per_node) ||
         differs(given.procs_per_gpu, pair.procs_per_gpu))
-        return REFUSE(LAYOUT, RANGE,
-                      "layout: a pair %s has nodes: %lld, %s: %lld and procs_per_gpu: %lld by "
-                      "itself; leave these out, or name another distance (--distance)",
-                      pto_level_name(scenario->distance), (long long)pair.nodes,
-                      layout->in_host ? "procs_per_node" : "gpus_per_node", (long long)pair.gpus_per_node,
-                      (long long)pair.procs_per_gpu);
+        return PTO_REFUSE_FIELD(LAYOUT, RANGE,
+                                "layout: a pair %s has nodes: %lld, %s: %lld and procs_per_gpu: %lld by "
+                                "itself; leave these out, or name another distance (--distance)",
+                                pto_level_name(scenario->distance), (long long)pair.nodes,
+                                layout->in_host ? "procs_per_node" : "gpus_per_node",
+                                (long long)pair.gpus_per_node, (long long)pair.procs_per_gpu);
     if ((scenario->distance == PTO_LEVEL_ON_SOCKET && layout->gpus_per_socket < 2) ||
         (scenario->distance == PTO_LEVEL_ON_NODE && machine->node.sockets < 2))
-        return REFUSE(DISTANCE, RANGE, "distance: a node of %s has no two %s that are %s", machine->name,
-                      layout->in_host ? "cores" : "GPUs", pto_level_name(scenario->distance));
+        return PTO_REFUSE_FIELD(DISTANCE, RANGE, "distance: a node of %s has no two %s that are %s",
+                                machine->name, layout->in_host ? "cores" : "GPUs",
+                                pto_level_name(scenario->distance));
     bool in_host = layout->in_host;
     *layout = pair;
     layout->in_host = in_host;
@@ -120,7 +119,7 @@ static pto_status_t check_grid(const pto_scenario_t *scenario, const pto_layout_
     if (scenario->collective != PTO_COLLECTIVE_HALO ||
         pto_halo_complete(&grid, pto_layout_owner_count(layout), &fault) == PTO_OK)
         return PTO_OK;
-    return REFUSE(HALO, RANGE, "%s", fault.message);
+    return PTO_REFUSE_FIELD(HALO, RANGE, "%s", fault.message);
 }
 
 static pto_status_t complete_layout(const pto_scenario_t *scenario, const pto_machine_t *machine,
@@ -131,9 +130,10 @@ static pto_status_t complete_layout(const pto_scenario_t *scenario, const pto_ma
     if (!layout->in_host)
         return PTO_OK;
     if (scenario->place[PTO_FIELD_SPACES].line > 0 && !(scenario->ends.from_host && scenario->ends.to_host))
-        return REFUSE(SPACES, RANGE, "spaces: the data of both ends are in host memory");
+        return PTO_REFUSE_FIELD(SPACES, RANGE, "spaces: the data of both ends are in host memory");
     if (scenario->counts.host)
-        return REFUSE(COUNTS, RANGE, "counts: two patterns are one in GPU memory and one in host memory");
+        return PTO_REFUSE_FIELD(COUNTS, RANGE,
+                                "counts: two patterns are one in GPU memory and one in host memory");
     return PTO_OK;
 }
 

@@ -20,10 +20,6 @@ pto_status_t pto_scenario_refuse(const pto_scenario_t *scenario, pto_scenario_fi
     return pto_error_set_at(err, status, scenario->path, place.line, place.column, "%s", message);
 }
 
-/* Reports an error at a field of `scenario` in `err`, both of the caller. Returns the status. */
-#define REFUSE(field, status, ...)                                                                           \
-    pto_scenario_refuse(scenario, PTO_FIELD_##field, PTO_ERR_##status, err, __VA_ARGS__)
-
 static bool has_grid(const pto_scenario_t *scenario) {
     const pto_halo_t *grid = &scenario->halo;
     return grid->dim_count > 0 || grid->width != 1 || grid->corners != PTO_CORNERS_TWO_PHASE ||
@@ -78,8 +74,8 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
                                        "%s is for %s only, not for %s", use[i].name, use[i].users,
                                        pto_collective_name(collective));
     if (!pto_collective_is_addressed(collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
-        return REFUSE(SPLIT, KEY, "%s has no destinations to split: use split: bytes",
-                      pto_collective_name(collective));
+        return PTO_REFUSE_FIELD(SPLIT, KEY, "%s has no destinations to split: use split: bytes",
+                                pto_collective_name(collective));
     return PTO_OK;
 }
 
@@ -156,9 +152,9 @@ static pto_status_t check_vectors(const pto_scenario_t *scenario, pto_error_t *e
         return PTO_OK;
     for (int64_t i = 0; i < scenario->bytes.count; i++)
         if (scenario->bytes.value[i] % element != 0)
-            return REFUSE(BYTES, RANGE, "bytes: %lld is not a multiple of the %lld bytes of a %s",
-                          (long long)scenario->bytes.value[i], (long long)element,
-                          pto_datatype_name(scenario->datatype));
+            return PTO_REFUSE_FIELD(BYTES, RANGE, "bytes: %lld is not a multiple of the %lld bytes of a %s",
+                                    (long long)scenario->bytes.value[i], (long long)element,
+                                    pto_datatype_name(scenario->datatype));
     return PTO_OK;
 }
 
@@ -172,16 +168,16 @@ static pto_status_t check_messages(const pto_scenario_t *scenario, pto_error_t *
     if (scenario->collective != PTO_COLLECTIVE_MESSAGES)
         return PTO_OK;
     if (scenario->unique_bytes < 0)
-        return REFUSE(UNIQUE_BYTES, RANGE, "unique_bytes must be 0 or more, not %lld",
-                      (long long)scenario->unique_bytes);
+        return PTO_REFUSE_FIELD(UNIQUE_BYTES, RANGE, "unique_bytes must be 0 or more, not %lld",
+                                (long long)scenario->unique_bytes);
     int64_t total = 0;
     if (pto_multiply(smallest_of(&scenario->bytes), smallest_of(&scenario->messages), &total) &&
         scenario->unique_bytes > total)
-        return REFUSE(UNIQUE_BYTES, RANGE,
-                      "unique_bytes %lld is more than the %lld bytes that a GPU sends in all",
-                      (long long)scenario->unique_bytes, (long long)total);
+        return PTO_REFUSE_FIELD(UNIQUE_BYTES, RANGE,
+                                "unique_bytes %lld is more than the %lld bytes that a GPU sends in all",
+                                (long long)scenario->unique_bytes, (long long)total);
     if (smallest_of(&scenario->nodes) < 2)
-        return REFUSE(NODES, RANGE, "messages go to another node: nodes must be 2 or more");
+        return PTO_REFUSE_FIELD(NODES, RANGE, "messages go to another node: nodes must be 2 or more");
     return PTO_OK;
 }
 
@@ -191,24 +187,27 @@ static pto_status_t check_counts(const pto_scenario_t *scenario, pto_error_t *er
     if (pto_counts_check(counts, &fault) != PTO_OK)
         return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, fault.status, err, "%s", fault.message);
     if (counts->kind == PTO_COUNTS_LIST && !pto_collective_is_by_owner(scenario->collective))
-        return REFUSE(
+        return PTO_REFUSE_FIELD(
             COUNTS, KEY,
             "counts: a list has the bytes of each owner, and an alltoallv has bytes for each pair of them");
     bool of_pairs = counts->host || (counts->kind != PTO_COUNTS_EQUAL && counts->kind != PTO_COUNTS_SKEW &&
                                      counts->kind != PTO_COUNTS_LIST);
     if (of_pairs && pto_collective_is_by_owner(scenario->collective))
-        return REFUSE(COUNTS, KEY, "counts: an %s has bytes of each owner: give equal, skew or a list",
-                      pto_collective_name(scenario->collective));
+        return PTO_REFUSE_FIELD(COUNTS, KEY,
+                                "counts: an %s has bytes of each owner: give equal, skew or a list",
+                                pto_collective_name(scenario->collective));
     if (counts->host && scenario->implementation != PTO_IMPLEMENTATION_ISEND_IRECV)
-        return REFUSE(COUNTS, KEY,
-                      "counts: MPI has no call for two patterns at once: give implementation: isend_irecv");
+        return PTO_REFUSE_FIELD(
+            COUNTS, KEY,
+            "counts: MPI has no call for two patterns at once: give implementation: isend_irecv");
     if (pto_counts_scale(counts))
         return PTO_OK;
     const pto_series_t *bytes = &scenario->bytes;
     if (bytes->count > 1 || (bytes->count == 1 && bytes->value[0] != pto_counts_largest(counts, 0)))
-        return REFUSE(BYTES, KEY, "bytes and a %s of bytes%s%s%s cannot both be given",
-                      counts->kind == PTO_COUNTS_LIST ? "list" : "matrix", counts->matrix_path ? " (" : "",
-                      counts->matrix_path ? counts->matrix_path : "", counts->matrix_path ? ")" : "");
+        return PTO_REFUSE_FIELD(
+            BYTES, KEY, "bytes and a %s of bytes%s%s%s cannot both be given",
+            counts->kind == PTO_COUNTS_LIST ? "list" : "matrix", counts->matrix_path ? " (" : "",
+            counts->matrix_path ? counts->matrix_path : "", counts->matrix_path ? ")" : "");
     return PTO_OK;
 }
 
@@ -261,13 +260,14 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
     if (scenario->counts.host && pto_counts_order(scenario->counts.host) == order)
         sized = scenario->counts.host;
     if (sized->kind == PTO_COUNTS_LIST)
-        return REFUSE(COUNTS, RANGE, "the list has %lld numbers, but %lld processes hold data",
-                      (long long)order, (long long)owners);
+        return PTO_REFUSE_FIELD(COUNTS, RANGE, "the list has %lld numbers, but %lld processes hold data",
+                                (long long)order, (long long)owners);
     if (sized->kind == PTO_COUNTS_MATRIX)
-        return REFUSE(COUNTS, RANGE, "the matrix %s has %lld rows, but %lld processes hold data",
-                      sized->matrix_path, (long long)order, (long long)owners);
-    return REFUSE(COUNTS, RANGE, "the dims of the pattern make %lld processes, but %lld processes hold data",
-                  (long long)order, (long long)owners);
+        return PTO_REFUSE_FIELD(COUNTS, RANGE, "the matrix %s has %lld rows, but %lld processes hold data",
+                                sized->matrix_path, (long long)order, (long long)owners);
+    return PTO_REFUSE_FIELD(COUNTS, RANGE,
+                            "the dims of the pattern make %lld processes, but %lld processes hold data",
+                            (long long)order, (long long)owners);
 }
 
 /* Checks the layout before the machine is known: open numbers are taken as small as possible. */

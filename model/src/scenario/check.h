@@ -9,6 +9,10 @@ pto_status_t pto_scenario_refuse(const pto_scenario_t *scenario, pto_scenario_fi
                                  pto_status_t status, pto_error_t *err, const char *format, ...)
     PTO_PRINTF_LIKE(5, 6);
 
+/* Reports an error at a field of `scenario` in `err`, both of the caller. Returns the status. */
+#define PTO_REFUSE_FIELD(field, status, ...)                                                                 \
+    pto_scenario_refuse(scenario, PTO_FIELD_##field, PTO_ERR_##status, err, __VA_ARGS__)
+
 /* Reports the error of a call at its place in the workload's file, if it has none yet. Returns its status. */
 pto_status_t pto_workload_call_error(const pto_workload_t *workload, const pto_workload_call_t *call,
                                      const pto_error_t *fault, pto_error_t *err);
