@@ -90,9 +90,6 @@ static pto_status_t new_number(const change_t *change, int64_t before, bool byte
     }
     if (status == PTO_OK && changed_to < 1)
         return out_of_range(change, (double)changed_to, "a whole number of 1 or more", err);
-    const bool is_of_node = strncmp(change->key, "node.", strlen("node.")) == 0;
-    if (status == PTO_OK && is_of_node && changed_to > PTO_NODE_DEVICES_MAX)
-        return out_of_range(change, (double)changed_to, "a whole number of 65536 or less", err);
     if (status == PTO_OK)
         *number = changed_to;
     return status;
@@ -106,18 +103,22 @@ static bool join_ranges(pto_machine_t *machine) {
     return true;
 }
 
-/* Changes a whole number. A limit that would not lie between its neighbours is restored. */
+/* Changes a whole number of the machine: a limit of bytes, or how many devices a node has. It is restored if
+ * a limit would not lie between its neighbours, or if the devices would be too many. */
 static pto_status_t change_number(const change_t *change, pto_machine_t *machine, int64_t *number,
                                   pto_error_t *err) {
-    int64_t before = *number;
-    pto_status_t status = new_number(change, before, pto_text_ends(change->key, "_bytes"), number, err);
-    if (status != PTO_OK || join_ranges(machine))
+    const bool bytes = pto_text_ends(change->key, "_bytes");
+    const int64_t before = *number;
+    pto_status_t status = new_number(change, before, bytes, number, err);
+    const int64_t changed_to = *number;
+    if (status != PTO_OK || (bytes ? join_ranges(machine) : changed_to <= PTO_NODE_DEVICES_MAX))
         return status;
-    int64_t changed_to = *number;
+    char most[64];
+    snprintf(most, sizeof most, "a whole number of %d or less", PTO_NODE_DEVICES_MAX);
     *number = before;
     join_ranges(machine);
-    return out_of_range(change, (double)changed_to, "a limit between those of the rows before and after",
-                        err);
+    return out_of_range(change, (double)changed_to,
+                        bytes ? "a limit between those of the rows before and after" : most, err);
 }
 
 /* Returns whether a key is a parameter of the network between nodes (keep_network in machine/inherit.c). */
