@@ -34,7 +34,7 @@ typedef struct {
     int64_t bytes;
     int earlier_samples; /* of earlier visits */
     /* The visit ends when one of these three is true: */
-    int max_samples;  /* the size has so many samples, with earlier ones */
+    int max_samples;  /* the size has this number of samples, earlier ones included */
     double error;     /* the median is known to this fraction; 0: ignored */
     double slow_s;    /* a sample is slow, which means that it took longer than this */
     int iterations;   /* of a repetition: the initial number, then the final one */

@@ -40,8 +40,8 @@ static void add_case(const job_t *job, pto_collective_t collective, int nodes, i
     added->min_bytes = pto_collective_reduces(collective) ? FLOAT_BYTES : 1;
 }
 
-/* Lists cases on so many nodes. On one node, with each number of GPUs that next_count selects, from 2 on; on
- * several, only with 1 and with `max` GPUs per node. */
+/* Lists the cases on `nodes` nodes. On one node, with each number of GPUs that next_count selects, from 2 on;
+ * on several, only with 1 and with `max` GPUs per node. */
 static void list_nodes(const job_t *job, int nodes, int max, case_list_t *list) {
     int gpus = nodes > 1 ? 1 : 2;
     while (gpus != 0 && gpus <= max) {

@@ -158,8 +158,7 @@ pto_status_t pto_apply_count_series(void *target, const char *text, pto_error_t 
 
 static pto_status_t apply_spaces(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
-    int found =
-        0; /* index in spaces_at: bit 1 is set if the data come from the host, bit 0 if they go there */
+    int found = 0; /* index in spaces_at. Bit 1: the data come from the host; bit 0: they go there */
     pto_status_t status = pto_word_parse(text, "pair of spaces", spaces_at, &found, err);
     if (status == PTO_OK) {
         options->scenario.ends.from_host = found & 2;

@@ -57,7 +57,7 @@ void pto_caveats_add_all(pto_caveats_t *caveats, const pto_predictions_t *predic
 
 bool pto_is_library_key(const char *key) { return pto_text_begins(key, "library."); }
 
-/* Whether a key stands for a library's algorithm that the machine file flags as doubtful. */
+/* Whether a key names a library's algorithm that the machine file flags as doubtful. */
 static bool is_flagged(const char *key) {
     return pto_is_library_key(key) && pto_text_ends(key, ".algorithm");
 }

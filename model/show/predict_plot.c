@@ -127,7 +127,7 @@ static const char *colour_of(const pto_predict_plot_t *plot, int strategy) {
 /* --- data ---------------------------------------------------------------------------------------------- */
 
 /* Writes a price and its interval as a row of data, at the swept value `x`. The lower end of an interval can
- * be 0, which a logarithmic axis cannot show: a hundredth of the price stands for it. */
+ * be 0, which a logarithmic axis cannot show: then it is a hundredth of the price. */
 static void write_price(FILE *script, int64_t x, const pto_prediction_t *prediction) {
     const pto_price_t *price = &prediction->price;
     if (x < 1)

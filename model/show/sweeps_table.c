@@ -222,7 +222,7 @@ static bool print_least(const pto_predictions_t *predictions, int64_t point, int
 
 enum { LEAST_WIDTH = 10 }; /* what print_least prints before the name, without its first two blanks */
 
-/* The width of the longest name below a title, which stands above the costs and the names. */
+/* The width of the longest name below a title. The title spans the columns of costs and names. */
 static int name_width(const pto_predictions_t *predictions, const char *title) {
     int width = strlen(title) > LEAST_WIDTH ? (int)strlen(title) - LEAST_WIDTH : 0;
     char text[PTO_ROUTE_TEXT_MAX];

@@ -197,7 +197,7 @@ static bool read_range(pto_checker_t *checker, int64_t rank, const pto_touch_t *
     return checker->source_node == 0 || pto_check_rotate_moved(checker, range->holder);
 }
 
-/* Returns the span `by` bytes further on in a buffer, with the same origin. */
+/* Returns the span shifted by `by` bytes in its buffer, with the same origin. */
 static pto_content_t shifted(pto_content_t span, int64_t by) {
     span.begin += by;
     span.end += by;

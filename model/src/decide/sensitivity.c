@@ -24,7 +24,7 @@
 enum { STEPS = 32, HALVINGS = 10 };
 
 /* A plan whose price has more operations, as with many chunks, is recorded only once, on the machine as it
- * is. A recording takes as long as ten prices, and few further ones would be replayed often enough. */
+ * is. A recording takes as long as ten prices, and few more recordings would be replayed often enough. */
 enum { RECORDS_MAX = 1 << 14 };
 
 /* A plan that a strategy may choose. */

@@ -34,7 +34,7 @@ typedef struct {
     entry_call_t *call;
     int64_t *node;       /* [node of the job]: its number among the simulated ones; -1: it is not simulated */
     pto_layout_t layout; /* of the simulated nodes */
-    int64_t unit;        /* one simulated repetition of a call stands for this many */
+    int64_t unit;        /* repetitions that one simulated repetition represents */
     double seconds;
     int64_t messages; /* simulated */
 } entry_t;
